@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "source/perf/doctor.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "source/limits.h"
+#include "source/perf/attr.h"
+#include "source/perf/perf_source.h"
+#include "source/tracefs_files.h"
+
+namespace offcpu::source::perf {
+namespace {
+
+using Status = Check::Status;
+
+Check Works(std::string name, std::string found) {
+  Check check;
+  check.name = std::move(name);
+  check.found = std::move(found);
+  return check;
+}
+
+Check Lacks(std::string name, const Error& error) {
+  Check check;
+  check.name = std::move(name);
+  check.status = Status::kMissing;
+  check.found = error.message;
+  check.remedy = error.hint;
+  check.code = error.code;
+  return check;
+}
+
+Check Optional(Check check) {
+  check.needed = false;
+  if (check.status == Status::kMissing) check.status = Status::kLimited;
+  return check;
+}
+
+Check CheckEvents() {
+  const char* name = "perf_event_open, all CPUs";
+  perf_event_attr attr = SidebandAttr(4096);
+  const auto fd = OpenEvent(&attr, 0);
+  if (!fd) return Lacks(name, fd.error());
+  return Works(name, fmt::format("allowed (kernel.perf_event_paranoid is {})", ParanoidLevel()));
+}
+
+Check CheckLossCounts() {
+  perf_event_attr attr = SidebandAttr(4096);
+  const auto fd = OpenEvent(&attr, 0);
+  const bool counted = fd && (attr.read_format & PERF_FORMAT_LOST) != 0;
+  Check check = Works("counts of lost events", counted ? "kept by the kernel" : "not kept");
+  check.needed = false;
+  if (!counted) {
+    check.status = Status::kLimited;
+    check.remedy = "Linux 6.0 counts them; before, a full ring is taken for a loss";
+  }
+  return check;
+}
+
+Check CheckTracepoint(const char* event) {
+  const std::string name = fmt::format("sched:{}", event);
+  const auto files = TracefsFiles::Find();
+  if (!files) return Lacks(name, files.error());
+  const auto text = files->ReadFormat("sched", event);
+  if (!text) return Lacks(name, text.error());
+  return Works(name, "format readable at " + files->root());
+}
+
+Check CheckTracefs() {
+  const auto files = TracefsFiles::Find();
+  return files ? Works("tracefs", files->root()) : Lacks("tracefs", files.error());
+}
+
+// The whole thing, as record does it.
+Check CheckRecording(std::vector<model::Cpu>* covered, size_t* cpus) {
+  const char* name = "recording";
+  PerfOptions options;
+  options.read_exec_start = [](model::Tid) { return std::optional<Nanos>(); };
+  auto source = PerfSource::Open(options);
+  if (!source) return Lacks(name, source.error());
+  *covered = (*source)->covered_cpus();
+  *cpus = (*source)->cpu_count();
+  Check check = Works(name, fmt::format("{} CPUs, rings of {} KiB each", (*source)->cpu_count(),
+                                        (*source)->buffer_bytes() / 1024));
+  if ((*source)->buffer_bytes() < options.buffer_bytes) {
+    check.status = Status::kLimited;
+    check.remedy = "rings are smaller than the default: raise kernel.perf_event_mlock_kb or ulimit -l";
+  }
+  return check;
+}
+
+Check CheckIdle(const std::vector<model::Cpu>& covered) {
+  if (covered.empty()) return Optional(Works("idle tasks", "none was found to be hidden from tracepoints"));
+  Check check = Works("idle tasks", fmt::format("hidden from tracepoints on CPU {}",
+                                                fmt::join(covered, ",")));
+  check.status = Status::kLimited;
+  check.needed = false;
+  check.remedy = "nothing to do: switch records take their place there, at some more cost";
+  return check;
+}
+
+Check CheckKernelSymbols() {
+  const char* name = "kernel symbols";
+  const auto text = ReadSmallFile("/proc/kallsyms");
+  if (!text) return Optional(Lacks(name, text.error()));
+  for (std::string_view line : Split(*text, '\n')) {
+    if (line.find_first_not_of('0') != line.find(' ')) {
+      return Optional(Works(name, "addresses readable in /proc/kallsyms"));
+    }
+  }
+  return Optional(Lacks(name, MakeError(ErrorCode::kPermission, "addresses in /proc/kallsyms are hidden",
+                                        "set kernel.kptr_restrict to 0 or 1 and give CAP_SYSLOG")));
+}
+
+Check CheckSleeperStacks() {
+  const char* name = "stacks of threads asleep before the start";
+  const auto text = ReadSmallFile("/proc/self/stack");
+  if (text) return Optional(Works(name, "/proc/PID/stack readable"));
+  return Optional(Lacks(name, text.error().WithHint(
+                                  "only root reads /proc/PID/stack; a marker frame stands for it")));
+}
+
+}  // namespace
+
+std::vector<Check> CheckPerf() {
+  std::vector<model::Cpu> covered;
+  size_t cpus = 0;
+  std::vector<Check> checks;
+  const Check recording = CheckRecording(&covered, &cpus);
+  checks.push_back(recording);
+  checks.push_back(CheckEvents());
+  checks.push_back(CheckTracefs());
+  checks.push_back(CheckTracepoint("sched_switch"));
+  checks.push_back(Optional(CheckTracepoint("sched_wakeup")));
+  checks.push_back(CheckLossCounts());
+  if (cpus != 0) checks.push_back(CheckIdle(covered));
+  checks.push_back(CheckKernelSymbols());
+  checks.push_back(CheckSleeperStacks());
+  return checks;
+}
+
+}  // namespace offcpu::source::perf
