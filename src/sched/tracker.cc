@@ -124,7 +124,7 @@ Tracker::Thread* Tracker::Find(Tid tid, model::Pid pid) {
   const auto answer = directory_.LookUp(tid, pid);
   if (answer.kind == model::ThreadDirectory::Answer::kIgnore) slots_.Set(tid, kIgnored);
   if (answer.kind != model::ThreadDirectory::Answer::kFollow) return nullptr;
-  return &NewThread(tid, answer.row, State::kInitial, window_start_);
+  return &NewThread(tid, answer.row, State::kInitial, 0);
 }
 
 bool Tracker::Follows(Tid tid) const {

@@ -45,7 +45,7 @@ void Lane::Peek() {
       // Nothing tells where the next record begins: what is left of this round is lost.
       counters_.corrupt_bytes += head_ - position_;
       position_ = head_;
-      pending_open_loss_ = true;
+      pending_open_loss_ = corrupt_ = true;
     }
   }
   if (position_ < head_) {
@@ -72,9 +72,12 @@ EventKind Lane::KindOf(std::span<const std::byte> record) const {
 void Lane::Consume() {
   if (next_ == Next::kOpenLoss) {
     pending_open_loss_ = false;
+    next_ = Next::kNone;
+    // A LOST record of this very round may have told of it.
+    if (!corrupt_ && !LostTimingEvents(0)) return;
+    corrupt_ = false;
     open_loss_ = true;
     DeliverLoss(model::kStillLosing, 0);
-    next_ = Next::kNone;
     return;
   }
   // A full ring that lost nothing, on a kernel that does not count: no LOST record follows.

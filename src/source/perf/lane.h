@@ -96,6 +96,7 @@ class Lane {
   std::span<const std::byte> record_;
 
   bool pending_open_loss_ = false;  // to be delivered behind the last record of this round
+  bool corrupt_ = false;            // ... because of a record that made no sense
   bool open_loss_ = false;          // delivered, and its end not yet
   uint64_t reported_ = 0;           // sum of all LOST records
   uint64_t timing_reconciled_ = 0;  // timing losses when all losses had been reported

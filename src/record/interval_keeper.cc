@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "record/interval_keeper.h"
+
+namespace offcpu::record {
+
+using model::Reason;
+
+IntervalKeeper::Cause IntervalKeeper::Judge(const model::Interval& interval,
+                                            bool kernel_thread) const {
+  const bool wanted = (interval.reason == Reason::kBlocked && selection_.blocked) ||
+                      (interval.reason == Reason::kRunnable && selection_.runnable) ||
+                      (interval.reason == Reason::kPreempted && selection_.preempted);
+  if (!wanted) return kReason;
+  if (selection_.min_off_cpu && interval.duration() <= *selection_.min_off_cpu) return kMinimum;
+  if (selection_.max_off_cpu && interval.duration() >= *selection_.max_off_cpu) return kMaximum;
+  const bool preempted = interval.reason == Reason::kPreempted;
+  if (!selection_.states.Matches(interval.task_state, preempted)) return kState;
+  if (!kernel_thread && !selection_.user_threads) return kUserThread;
+  if (kernel_thread && !selection_.kernel_threads) return kKernelThread;
+  return kKept;
+}
+
+bool IntervalKeeper::Keep(const model::Interval& interval, bool kernel_thread) {
+  Sum& sum = by_reason_[static_cast<size_t>(interval.reason)];
+  ++sum.count;
+  sum.ns += interval.duration();
+  const Cause cause = Judge(interval, kernel_thread);
+  if (cause == kKept) return true;
+  ++rejected_[cause].count;
+  rejected_[cause].ns += interval.duration();
+  return false;
+}
+
+std::vector<profile::Counter> IntervalKeeper::ByReason() const {
+  std::vector<profile::Counter> counters;
+  for (const Reason reason : {Reason::kBlocked, Reason::kRunnable, Reason::kPreempted}) {
+    const auto at = static_cast<size_t>(reason);
+    counters.push_back({std::string(model::kReasonNames[at]), by_reason_[at].count, by_reason_[at].ns});
+  }
+  return counters;
+}
+
+std::vector<profile::Counter> IntervalKeeper::Rejected() const {
+  constexpr std::array<const char*, kCauses> kNames{
+      "reason", "min_off_cpu", "max_off_cpu", "state", "user_thread", "kernel_thread"};
+  std::vector<profile::Counter> counters;
+  for (size_t cause = 0; cause < kCauses; ++cause) {
+    if (rejected_[cause].count == 0) continue;
+    counters.push_back({kNames[cause], rejected_[cause].count, rejected_[cause].ns});
+  }
+  return counters;
+}
+
+}  // namespace offcpu::record
