@@ -66,8 +66,15 @@ Result<OutputFile> OutputFile::Create(const std::string& path, bool force) {
     if (!file.fd_) return SystemError("open " + path);
     return file;
   }
+  // A file without a name leaves nothing behind, however this ends. Not all file systems have them.
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  file.fd_.Reset(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+  file.nameless_ = static_cast<bool>(file.fd_);
   file.temporary_ = path + ".part-" + std::to_string(::getpid());
-  file.fd_.Reset(::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file.fd_) {
+    file.fd_.Reset(::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  }
   if (!file.fd_) {
     const int reason = errno;
     file.temporary_.clear();
@@ -77,7 +84,14 @@ Result<OutputFile> OutputFile::Create(const std::string& path, bool force) {
 }
 
 OutputFile::~OutputFile() {
-  if (!temporary_.empty() && fd_) ::unlink(temporary_.c_str());
+  if (!temporary_.empty() && !nameless_ && fd_) ::unlink(temporary_.c_str());
+}
+
+// Gives the file a name; fails with EEXIST where there is one already.
+bool OutputFile::LinkTo(const std::string& name) const {
+  if (!nameless_) return ::link(temporary_.c_str(), name.c_str()) == 0;
+  const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 Result<void> OutputFile::Write(std::string_view bytes) {
@@ -97,15 +111,17 @@ Result<void> OutputFile::Write(std::string_view bytes) {
 Result<void> OutputFile::Commit() {
   if (temporary_.empty()) return {};
   // link() refuses to replace a file that came into being meanwhile; rename() replaces it.
-  const bool done = force_ ? ::rename(temporary_.c_str(), path_.c_str()) == 0
-                           : ::link(temporary_.c_str(), path_.c_str()) == 0;
-  if (!done && !force_ && errno != EEXIST) {  // a file system without hard links
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return SystemError("create " + path_);
+  if (!force_ && LinkTo(path_)) {
+    if (!nameless_) ::unlink(temporary_.c_str());
     temporary_.clear();
     return {};
   }
-  if (!done) return SystemError("create " + path_);
-  if (!force_) ::unlink(temporary_.c_str());
+  if (!force_ && errno == EEXIST) return SystemError("create " + path_);
+  if (nameless_) {
+    if (!LinkTo(temporary_)) return SystemError("create " + path_);
+    nameless_ = false;  // from here on the destructor removes it
+  }
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return SystemError("create " + path_);
   temporary_.clear();
   return {};
 }

@@ -20,8 +20,8 @@ std::vector<std::string_view> Split(std::string_view text, char separator);
 
 std::string_view Trim(std::string_view text);
 
-// An output file that appears under its name only when it is whole: written beside it under a
-// temporary name, renamed by Commit(), removed by the destructor otherwise. "-" is standard output.
+// An output file that appears under its name only when it is whole, by Commit(); otherwise nothing is
+// left of it. "-" is standard output.
 class OutputFile {
  public:
   // Fails when `path` exists and `force` is false, or when it can't be created.
@@ -39,8 +39,11 @@ class OutputFile {
  private:
   OutputFile() = default;
 
+  bool LinkTo(const std::string& name) const;
+
   std::string path_;
   std::string temporary_;  // empty for standard output and once committed
+  bool nameless_ = false;  // nothing has the temporary name yet
   UniqueFd fd_;
   bool force_ = false;
   bool closed_pipe_ = false;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -22,8 +23,9 @@ class RecordBytes {
  public:
   template <class T>
   RecordBytes& Add(T value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), bytes, bytes + sizeof(T));
+    const size_t at = bytes_.size();
+    bytes_.resize(at + sizeof(T));
+    std::memcpy(bytes_.data() + at, &value, sizeof(T));
     return *this;
   }
   RecordBytes& AddBytes(std::string_view text, size_t size) {
@@ -34,9 +36,8 @@ class RecordBytes {
   }
   // The record with its header; padded to 8 bytes.
   std::vector<std::byte> Record(uint32_t type, uint16_t misc = 0) const {
-    std::vector<std::byte> record(sizeof(perf_event_header));
-    record.insert(record.end(), bytes_.begin(), bytes_.end());
-    while (record.size() % 8 != 0) record.push_back(std::byte{0});
+    std::vector<std::byte> record((sizeof(perf_event_header) + bytes_.size() + 7) / 8 * 8);
+    std::copy(bytes_.begin(), bytes_.end(), record.begin() + sizeof(perf_event_header));
     const perf_event_header header{type, misc, static_cast<uint16_t>(record.size())};
     std::memcpy(record.data(), &header, sizeof(header));
     return record;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/record_arguments.h"
+#include "output/digest.h"
+#include "profile/profile_file.h"
+#include "record/recorder.h"
+
+namespace offcpu::cli {
+namespace {
+
+// The words of this program's command line, for the profile.
+std::string OwnCommandLine() {
+  std::string text = ReadSmallFile("/proc/self/cmdline").value_or("");
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+Result<int> RunRecord(const RecordArguments& arguments) {
+  if (arguments.quiet) SetLogLevel(LogLevel::kQuiet);
+  if (arguments.verbose) SetLogLevel(LogLevel::kVerbose);
+  auto recording_options = MakeRecordOptions(arguments);
+  if (!recording_options) return recording_options.error();
+  recording_options->command_line = OwnCommandLine();
+  if (arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1) {
+    return UsageError("a profile is binary: give --output FILE, or send it to a pipe");
+  }
+  // Before the recording, so that nobody waits for a file that can't be written.
+  auto file = OutputFile::Create(arguments.output, arguments.force);
+  if (!file) return file.error();
+
+  record::Recorder recorder(std::move(*recording_options));
+  auto recording = recorder.Run();
+  if (!recording) {
+    if (!recorder.exec_failure()) return recording.error();
+    LogWarning(recording.error().message);
+    return *recorder.exec_failure();
+  }
+  if (auto written = file->Write(profile::SerializeProfile(recording->profile)); !written) {
+    return written.error();
+  }
+  if (auto committed = file->Commit(); !committed) return committed.error();
+  if (!arguments.quiet) {
+    std::cerr << output::DigestText(recording->profile);
+    if (arguments.output != "-") {
+      std::cerr << "Written to " << arguments.output << "; look at it with: offcpu top "
+                << arguments.output << '\n';
+    }
+  }
+  const int status = recording->profile.lost_events == 0 ? kExitDone : kExitIncomplete;
+  if (arguments.command.empty()) return status;
+  return recording->command_status ? *recording->command_status : recorder.WaitForCommand();
+}
+
+}  // namespace
+
+Command AddRecord(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("record", "Record where threads wait");
+  auto arguments = std::make_shared<RecordArguments>();
+  AddRecordArguments(*command, *arguments);
+  return {command, [arguments] { return RunRecord(*arguments); }};
+}
+
+}  // namespace offcpu::cli

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "cli/record_arguments.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+#include "base/parse.h"
+
+namespace offcpu::cli {
+namespace {
+
+// Parsed once more where it is used; here only for the message.
+template <class Parse>
+CLI::Validator Checked(Parse parse) {
+  return CLI::Validator(
+      [parse](const std::string& text) {
+        const auto value = parse(text);
+        if (value) return std::string();
+        const Error& error = value.error();
+        return error.hint.empty() ? error.message : error.message + ": " + error.hint;
+      },
+      "", "value");
+}
+
+Result<record::Target> MakeTarget(const RecordArguments& arguments) {
+  const int kinds = (arguments.pids.empty() ? 0 : 1) + (arguments.tids.empty() ? 0 : 1) +
+                    (arguments.all ? 1 : 0) + (arguments.cgroup.empty() ? 0 : 1) +
+                    (arguments.command.empty() ? 0 : 1);
+  if (kinds == 0) {
+    return UsageError("nothing to record: give --pid, --tid, --all, --cgroup, or -- COMMAND");
+  }
+  if (kinds > 1) {
+    return UsageError("--pid, --tid, --all, --cgroup and -- COMMAND exclude each other");
+  }
+  record::Target target;
+  using Kind = record::Target::Kind;
+  target.kind = !arguments.pids.empty()   ? Kind::kProcesses
+                : !arguments.tids.empty() ? Kind::kThreads
+                : arguments.all           ? Kind::kAll
+                : arguments.cgroup.empty() ? Kind::kCommand
+                                         : Kind::kCgroup;
+  target.pids = arguments.pids;
+  target.tids = arguments.tids;
+  target.cgroup = arguments.cgroup;
+  target.command = arguments.command;
+  target.follow_children =
+      arguments.follow || (target.kind == Kind::kCommand && !arguments.no_follow);
+  return target;
+}
+
+Result<record::Selection> MakeSelection(const RecordArguments& arguments) {
+  const auto wants = [&](const char* reason) {
+    return std::find(arguments.reasons.begin(), arguments.reasons.end(), reason) !=
+           arguments.reasons.end();
+  };
+  record::Selection selection;
+  selection.blocked = wants("blocked") || wants("all");
+  selection.runnable = wants("runnable") || wants("all");
+  selection.preempted = wants("preempted") || wants("all");
+  if (!arguments.min_off_cpu.empty()) selection.min_off_cpu = *ParseDuration(arguments.min_off_cpu);
+  if (!arguments.max_off_cpu.empty()) selection.max_off_cpu = *ParseDuration(arguments.max_off_cpu);
+  if (!arguments.states.empty()) selection.states = *sched::StateFilter::Parse(arguments.states);
+  if (arguments.user_threads || arguments.kernel_threads) {
+    selection.user_threads = arguments.user_threads;
+    selection.kernel_threads = arguments.kernel_threads;
+  }
+  return selection;
+}
+
+void AddTargetOptions(CLI::App& command, RecordArguments& arguments) {
+  constexpr const char* kGroup = "What to record (one of them)";
+  command.add_option("-p,--pid", arguments.pids, "Process, with all its threads; repeatable")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->type_name("PID")
+      ->check(CLI::Range(1, INT_MAX))
+      ->group(kGroup);
+  command.add_option("-t,--tid", arguments.tids, "Single thread; repeatable")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->type_name("TID")
+      ->check(CLI::Range(1, INT_MAX))
+      ->group(kGroup);
+  command.add_flag("-a,--all", arguments.all, "Everything")->group(kGroup);
+  command.add_option("--cgroup", arguments.cgroup, "Processes in a cgroup and below it")
+      ->type_name("DIRECTORY")
+      ->group(kGroup);
+  command.add_option("COMMAND", arguments.command, "Run it and record it from exec to exit")
+      ->type_name("[-- COMMAND [ARGUMENT...]]")
+      ->group(kGroup);
+  command.add_flag("--follow", arguments.follow,
+                   "Record child processes too (of a COMMAND: the default)")
+      ->group(kGroup);
+  command.add_flag("--no-follow", arguments.no_follow, "Do not record a COMMAND's child processes")
+      ->excludes("--follow")
+      ->group(kGroup);
+}
+
+void AddSelectionOptions(CLI::App& command, RecordArguments& arguments) {
+  constexpr const char* kGroup = "What to keep (the rest is counted)";
+  command.add_option("--reasons", arguments.reasons, "Of blocked,runnable,preempted, or all")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->check(CLI::IsMember({"all", "blocked", "runnable", "preempted"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  command.add_option("--min-off-cpu", arguments.min_off_cpu, "Only longer intervals, as in 50us")
+      ->type_name("TIME")
+      ->check(Checked(ParseDuration))
+      ->group(kGroup);
+  command.add_option("--max-off-cpu", arguments.max_off_cpu, "Only shorter intervals")
+      ->type_name("TIME")
+      ->check(Checked(ParseDuration))
+      ->group(kGroup);
+  command.add_option("--state", arguments.states, "Only these task states, as in D")
+      ->type_name("LETTERS")
+      ->check(Checked(sched::StateFilter::Parse))
+      ->group(kGroup);
+  command.add_flag("--user-threads", arguments.user_threads, "Only threads of programs")
+      ->group(kGroup);
+  command.add_flag("--kernel-threads", arguments.kernel_threads, "Only threads of the kernel")
+      ->group(kGroup);
+}
+
+void AddRecordingOptions(CLI::App& command, RecordArguments& arguments) {
+  constexpr const char* kGroup = "How to record";
+  const auto on_off = CLI::IsMember({"on", "off"});
+  command.add_option("-d,--duration", arguments.duration, "Stop after it, as in 10s or 500ms")
+      ->type_name("TIME")
+      ->check(Checked(ParseDuration))
+      ->group(kGroup);
+  command.add_option("--stacks", arguments.stacks, "user,kernel or user or kernel or none")
+      ->type_name("LIST")
+      ->check(CLI::IsMember({"user,kernel", "kernel,user", "user", "kernel", "none"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  command.add_option("--max-stack", arguments.max_stack, "Frames of a stack, user and kernel together")
+      ->type_name("N")
+      ->check(CLI::Range(1, 0xffff))
+      ->group(kGroup);
+  command.add_option("--inline", arguments.inlines, "Show inlined functions: on or off")
+      ->type_name("WORD")
+      ->check(on_off)
+      ->capture_default_str()
+      ->group(kGroup);
+  command.add_option("--buffer-size", arguments.buffer_size, "Ring of each CPU")
+      ->type_name("SIZE")
+      ->check(Checked(ParseSize))
+      ->capture_default_str()
+      ->group(kGroup);
+  command.add_option("--time-split", arguments.time_split, "Record wake-ups: on or off")
+      ->type_name("WORD")
+      ->check(on_off)
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
+void AddOutputOptions(CLI::App& command, RecordArguments& arguments) {
+  constexpr const char* kGroup = "Output";
+  command.add_option("-o,--output", arguments.output, "Profile to write; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str()
+      ->group(kGroup);
+  command.add_flag("--force", arguments.force, "Overwrite an existing FILE")->group(kGroup);
+  command.add_flag("-q,--quiet", arguments.quiet, "No progress, no digest")->group(kGroup);
+  command.add_flag("-v,--verbose", arguments.verbose, "Tell what is being done")
+      ->excludes("--quiet")
+      ->group(kGroup);
+}
+
+}  // namespace
+
+void AddRecordArguments(CLI::App& command, RecordArguments& arguments) {
+  AddTargetOptions(command, arguments);
+  AddSelectionOptions(command, arguments);
+  AddRecordingOptions(command, arguments);
+  AddOutputOptions(command, arguments);
+}
+
+Result<record::Options> MakeRecordOptions(const RecordArguments& arguments) {
+  record::Options result;
+  auto target = MakeTarget(arguments);
+  if (!target) return target.error();
+  result.target = std::move(*target);
+  auto selection = MakeSelection(arguments);
+  if (!selection) return selection.error();
+  result.selection = std::move(*selection);
+  if (!arguments.duration.empty()) result.duration = *ParseDuration(arguments.duration);
+  result.kernel_stacks = arguments.stacks.find("kernel") != std::string::npos;
+  result.user_stacks = arguments.stacks.find("user") != std::string::npos;
+  result.inlines = arguments.inlines == "on";
+  result.time_split = arguments.time_split == "on";
+  result.max_stack = arguments.max_stack;
+  result.buffer_bytes = *ParseSize(arguments.buffer_size);
+  result.progress = ::isatty(STDERR_FILENO) == 1 && !arguments.quiet;
+  return result;
+}
+
+}  // namespace offcpu::cli
