@@ -45,6 +45,7 @@ class ProcessTable {
   bool IsNamespaced(model::Pid pid) const;
 
   std::vector<model::Pid> Processes() const;  // ascending
+  bool empty() const { return processes_.empty(); }
 
   // A new row for a thread of a followed process; the shared row when there are too many.
   model::ThreadRow AddThread(model::Pid pid, model::Tid tid, const model::Comm& comm);

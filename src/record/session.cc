@@ -90,7 +90,12 @@ void Session::RescanCgroup() {
   }
 }
 
-bool Session::TargetEnded() const { return had_target_ && processes_.Processes().empty(); }
+bool Session::TargetEnded() const {
+  // A cgroup may be empty for a while.
+  const bool can_end = options_.target.kind == Target::Kind::kProcesses ||
+                       options_.target.kind == Target::Kind::kThreads;
+  return can_end && had_target_ && processes_.empty();
+}
 
 // ---- events -------------------------------------------------------------------------------------
 
