@@ -14,6 +14,7 @@
 #include "cli/record_arguments.h"
 #include "output/digest.h"
 #include "profile/profile_file.h"
+#include "profile/validate.h"
 #include "record/recorder.h"
 
 namespace offcpu::cli {
@@ -47,6 +48,8 @@ Result<int> RunRecord(const RecordArguments& arguments) {
     LogWarning(recording.error().message);
     return *recorder.exec_failure();
   }
+  // Law 1 and the rest, before anyone relies on it.
+  if (auto valid = profile::ValidateProfile(recording->profile); !valid) return valid.error();
   if (auto written = file->Write(profile::SerializeProfile(recording->profile)); !written) {
     return written.error();
   }

@@ -134,6 +134,33 @@ std::optional<model::Pid> ProcessOfThread(model::Tid tid) {
   return pid;
 }
 
+std::optional<model::Comm> ProgramOfLoader(std::string_view cmdline) {
+  const std::vector<std::string_view> words = Split(cmdline, '\0');
+  for (size_t i = 1; i < words.size(); ++i) {
+    // The loader's options that take a word (ld.so(8)); the others stand alone.
+    const bool takes_word = words[i] == "--library-path" || words[i] == "--inhibit-rpath" ||
+                            words[i] == "--audit" || words[i] == "--argv0" ||
+                            words[i] == "--preload" || words[i] == "--glibc-hwcaps-prepend" ||
+                            words[i] == "--glibc-hwcaps-mask";
+    if (takes_word) {
+      ++i;
+    } else if (!words[i].starts_with("--")) {
+      return model::MakeComm(words[i].substr(words[i].rfind('/') + 1));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<model::Comm> NameBehindLoader(model::Pid pid, const model::Comm& comm) {
+  const std::string_view name = model::CommView(comm);
+  if (!name.starts_with("ld-linux") && !name.starts_with("ld-musl") && !name.starts_with("ld.so") &&
+      !name.starts_with("ld64.so")) {
+    return std::nullopt;
+  }
+  const auto cmdline = ReadSmallFile("/proc/" + std::to_string(pid) + "/cmdline");
+  return cmdline ? ProgramOfLoader(*cmdline) : std::nullopt;
+}
+
 model::Tid InnerTid(model::Pid pid, model::Tid tid) {
   const auto text = ReadSmallFile(TaskPath(pid, tid, "status"));
   if (!text) return tid;

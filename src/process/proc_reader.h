@@ -37,6 +37,11 @@ std::vector<model::Tid> ListThreads(model::Pid pid);
 // The process a thread belongs to (Tgid of /proc/TID/status).
 std::optional<model::Pid> ProcessOfThread(model::Tid tid);
 
+// The name of the program that a dynamic loader runs, when it was started by hand ("ld-linux.so.2 [options]
+// program"): the base name of the program from /proc/PID/cmdline, if `comm` is a loader's name.
+std::optional<model::Comm> NameBehindLoader(model::Pid pid, const model::Comm& comm);
+std::optional<model::Comm> ProgramOfLoader(std::string_view cmdline);
+
 // The id in the thread's own pid namespace: the last number of NSpid (Linux 4.1); the tid itself
 // where there is none.
 model::Tid InnerTid(model::Pid pid, model::Tid tid);

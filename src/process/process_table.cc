@@ -16,6 +16,16 @@ void ProcessTable::AddProcess(model::Pid pid, const model::Comm& comm, bool kern
   names_.push_back(comm);
 }
 
+void ProcessTable::RenameProcess(model::Pid pid, const model::Comm& name) {
+  if (const auto found = processes_.find(pid); found != processes_.end()) {
+    names_[found->second.name] = name;
+  }
+}
+
+void ProcessTable::NameThread(model::ThreadRow row, const model::Comm& comm) {
+  if (rows_[row].comm[0] == '\0') rows_[row].comm = comm;
+}
+
 void ProcessTable::SetNamespaced(model::Pid pid) {
   if (const auto found = processes_.find(pid); found != processes_.end()) {
     found->second.namespaced = true;

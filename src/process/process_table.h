@@ -40,6 +40,8 @@ class ProcessTable {
   // A process that is followed from now on; a known one keeps its threads.
   void AddProcess(model::Pid pid, const model::Comm& comm, bool kernel_thread);
   bool HasProcess(model::Pid pid) const { return processes_.contains(pid); }
+  // The process is better known by another name than its leader's.
+  void RenameProcess(model::Pid pid, const model::Comm& name);
   // The process lives in another pid namespace than the recorder; its children inherit that.
   void SetNamespaced(model::Pid pid);
   bool IsNamespaced(model::Pid pid) const;
@@ -58,6 +60,8 @@ class ProcessTable {
   // On exec the mappings go, and the process has the new name.
   void ApplyCommChange(const model::CommChange& change);
   void ApplyExit(const model::Exit& exit);
+  // A name for a row that has none yet.
+  void NameThread(model::ThreadRow row, const model::Comm& comm);
   void ApplyMap(const model::Map& map);
 
   // Names the row's process had last; `row` as returned by AddThread.

@@ -117,7 +117,7 @@ std::vector<model::Pid> Follower::WantedProcesses() const {
 
 void Follower::Add(model::Pid pid, const model::Comm& comm, bool kernel_thread) {
   if (pid == self_ || processes_.HasProcess(pid)) return;
-  processes_.AddProcess(pid, comm, kernel_thread);
+  processes_.AddProcess(pid, process::NameBehindLoader(pid, comm).value_or(comm), kernel_thread);
   if (kernel_thread) return;
   if (process::InnerTid(pid, pid) != pid) processes_.SetNamespaced(pid);
   const process::Mappings mappings = process::ReadMappings(pid);

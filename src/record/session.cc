@@ -135,6 +135,9 @@ void Session::OnFork(const model::Fork& event) {
 void Session::OnCommChange(const model::CommChange& event) {
   if (event.exec) OnExec(event);
   processes_.ApplyCommChange(event);
+  if (!event.exec || !processes_.HasProcess(event.pid)) return;
+  const auto name = process::NameBehindLoader(event.pid, event.comm);
+  if (name) processes_.RenameProcess(event.pid, *name);
 }
 
 void Session::OnExec(const model::CommChange& event) {
@@ -187,6 +190,7 @@ void Session::OnLoss(const model::Loss& loss) {
 // ---- intervals ----------------------------------------------------------------------------------
 
 void Session::OnInterval(const model::Interval& interval) {
+  processes_.NameThread(interval.thread, interval.comm);
   if (!keeper_.Keep(interval, processes_.row(interval.thread).kernel_thread)) return;
   const bool before_any_event = interval.left_open && interval.since == 0;
   if (before_any_event) {

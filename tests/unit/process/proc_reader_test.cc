@@ -83,6 +83,20 @@ TEST(ProcReaderTest, AKernelStackIsItsFunctionsLeafFirst) {
   EXPECT_THAT(ParseKernelStack("nothing\n"), IsEmpty());
 }
 
+// E5.
+TEST(ProcReaderTest, AProgramStartedThroughItsLoaderHasTheProgramsName) {
+  const auto name = [](std::string_view cmdline) {
+    const auto comm = ProgramOfLoader(cmdline);
+    return comm ? std::string(model::CommView(*comm)) : std::string("?");
+  };
+  using std::string_view_literals::operator""sv;
+  EXPECT_EQ(name("/lib64/ld-linux-x86-64.so.2\0/usr/bin/sleep\0005\0"sv), "sleep");
+  EXPECT_EQ(name("ld.so\0--library-path\0/a:/b\0--list\0./prog\0--x\0"sv), "prog");
+  EXPECT_EQ(name("ld.so\0--library-path\0"sv), "?");
+  EXPECT_EQ(name(""), "?");
+  EXPECT_FALSE(NameBehindLoader(1, model::MakeComm("sleep")));
+}
+
 TEST(ProcReaderTest, TheTestItselfCanBeRead) {
   const model::Pid self = ::getpid();
   EXPECT_TRUE(ReadThreadStat(self, self));
