@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/stack.h"
+
+namespace offcpu::symbolize {
+
+struct Options {
+  bool inlines = true;         // expand inlined functions where DWARF has them
+  std::string proc = "/proc";  // tests lay out their own
+  std::string debug_directory = "/usr/lib/debug";
+};
+
+// Addresses to names. Used by one thread at a time. Prepare() is called soon after a stack was
+// first seen, while its process still lives: it opens the files and caches their symbols. Resolve()
+// is called at the end of the recording, answers from the caches, and reads perf maps anew when
+// they grew. Nothing here fails: what can't be named keeps a name that says so.
+class Symbolizer {
+ public:
+  explicit Symbolizer(Options options);
+  ~Symbolizer();
+
+  // Opens the module's file: through /proc/PID/root or map_files, else by path where device and
+  // inode agree. Ids come in any order; a second call with the same id is ignored.
+  void AddModule(model::ModuleId id, const model::Module& module);
+
+  // Warms the caches for the stack's frames.
+  void Prepare(const model::RawStack& stack);
+
+  // Root first; an inlined function comes after (leafwards of) the function it was inlined into.
+  // A kernel stack ends leafwards at __schedule: frames of the tracing machinery are cut. A
+  // truncated stack begins with the marker "[truncated stack]".
+  std::vector<model::SymbolFrame> Resolve(const model::RawStack& stack);
+
+  // Sentences for people, each at most once: hidden kernel addresses, unreadable files...
+  std::vector<std::string> Warnings() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace offcpu::symbolize
