@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "analyze/slice.h"
+#include "base/clock.h"
+
+namespace offcpu::output {
+
+enum class Unit { kMicros, kNanos };
+
+// Microseconds, rounded half up; at least 1 for any time at all.
+constexpr uint64_t ToMicros(Nanos ns) {
+  if (ns == 0) return 0;
+  const uint64_t micros = ns / 1000 + (ns % 1000 >= 500 ? 1 : 0);
+  return micros == 0 ? 1 : micros;
+}
+
+// "a;b;c 1234" a line, in the slice's order. `for_terminal` makes control characters harmless
+// (terminal.h); otherwise all bytes of a name stay.
+std::string CollapsedText(const analyze::Slice& slice, Unit unit, bool for_terminal);
+
+}  // namespace offcpu::output

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "output/digest.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analyze/filter.h"
+#include "analyze/frame_text.h"
+#include "analyze/overview.h"
+#include "analyze/rank.h"
+#include "output/missing.h"
+#include "output/terminal.h"
+#include "output/text_table.h"
+
+namespace offcpu::output {
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr size_t kStacks = 5;
+constexpr size_t kFramesAtEachEnd = 4;
+
+// All threads' time in the window, by where it went; adds up to their lives.
+std::string TimeTable(const profile::Profile& profile) {
+  profile::Thread sum;
+  uint64_t lives = 0;
+  for (const profile::Thread& thread : profile.threads) {
+    lives += thread.last_ns - thread.first_ns;
+    sum.on_cpu_ns += thread.on_cpu_ns;
+    sum.sleeping_ns += thread.sleeping_ns;
+    sum.runqueue_ns += thread.runqueue_ns;
+    sum.unsplit_ns += thread.unsplit_ns;
+    sum.runnable_ns += thread.runnable_ns;
+    sum.preempted_ns += thread.preempted_ns;
+    sum.newborn_ns += thread.newborn_ns;
+    sum.unknown_ns += thread.unknown_ns;
+  }
+  TextTable table({{"TIME OF ALL THREADS", Align::kLeft}, {"", Align::kRight}, {"", Align::kRight}, {"", Align::kLeft}});
+  const auto row = [&](const char* name, Nanos time, const char* remark) {
+    if (time != 0) table.AddRow({name, FormatDuration(time), FormatShare(time, lives), remark});
+  };
+  row("on CPU", sum.on_cpu_ns, "");
+  row("blocked", sum.blocked_ns(), "left the CPU to wait");
+  row("  sleeping", sum.sleeping_ns, "until it was woken");
+  row("  run queue", sum.runqueue_ns, "woken, waiting for a CPU");
+  row("  unsplit", sum.unsplit_ns, "no wake-up was seen");
+  row("runnable", sum.runnable_ns, "left while able to run, waiting for a CPU");
+  row("preempted", sum.preempted_ns, "preempted inside the kernel, waiting for a CPU");
+  row("newborn", sum.newborn_ns, "from birth to the first run");
+  row("unknown", sum.unknown_ns, "events are missing");
+  return table.Render();
+}
+
+// A whole stack on one line is too long for a screen: its two ends say most.
+std::string ShortStack(const std::vector<std::string>& frames) {
+  std::string text;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (i == kFramesAtEachEnd && frames.size() > 2 * kFramesAtEachEnd) {
+      i = frames.size() - kFramesAtEachEnd;
+      text += fmt::format(" ; ...{} more... ", frames.size() - 2 * kFramesAtEachEnd);
+    }
+    text += (i == 0 ? "" : " ; ") + Printable(frames[i]);
+  }
+  return text;
+}
+
+std::string StackTable(const profile::Profile& profile) {
+  const std::vector<std::string> texts = analyze::FrameTexts(profile);
+  const auto filter = analyze::Filter::Create(profile, texts, {});
+  if (!filter) return "";  // without patterns there is nothing to fail
+  const analyze::Ranking ranking =
+      Rank(profile, texts, *filter, analyze::RankBy::kStack, analyze::Weights::kObserved);
+  if (ranking.rows.empty()) return "No interval was kept.\n";
+  std::string text = fmt::format("HEAVIEST STACKS ({} intervals, {} in all)\n",
+                                 ranking.kept.intervals, FormatDuration(ranking.kept.ns));
+  for (size_t i = 0; i < std::min(kStacks, ranking.rows.size()); ++i) {
+    const analyze::RankRow& row = ranking.rows[i];
+    text += fmt::format("{}. {} ({}) in {} intervals, mean {}, max {}\n   {}\n", i + 1,
+                        FormatDuration(row.ns), FormatShare(row.ns, ranking.kept.ns),
+                        row.intervals, FormatDuration(row.mean_ns()), FormatDuration(row.max_ns),
+                        ShortStack(row.parts));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string DigestText(const profile::Profile& profile) {
+  const analyze::Overview overview = analyze::OverviewOf(profile);
+  std::string text = fmt::format("Recorded {} for {}: {} threads of {} processes, back end {}.\n",
+                                 Printable(profile.origin.target), FormatDuration(profile.window_ns),
+                                 overview.threads, overview.processes, profile.origin.backend);
+  text += '\n' + TimeTable(profile) + '\n' + StackTable(profile) + '\n';
+  text += profile.lost_events == 0 ? "No events were lost.\n" : "";
+  if (const std::string missing = MissingLine(profile); !missing.empty()) text += missing + '\n';
+  for (const std::string& warning : profile.warnings) text += "Note: " + warning + ".\n";
+  return text;
+}
+
+}  // namespace offcpu::output
