@@ -103,20 +103,10 @@ inline std::string_view ReadText(std::span<const std::byte> raw, FieldLayout fie
 
 // A command name; what the kernel left behind the NUL is cleared, what is longer than 15 bytes cut.
 inline model::Comm ReadComm(std::span<const std::byte> raw, FieldLayout field) {
+  const std::string_view text = ReadText(raw, field);
   model::Comm comm{};
-  uint64_t words[2];
-  static_assert(sizeof(words) == sizeof(comm));
-  if (std::endian::native != std::endian::little || field.kind != FieldKind::kPlain ||
-      field.size != sizeof(words) || raw.size() < field.end()) {
-    ReadText(raw, field).copy(comm.data(), comm.size() - 1);
-    return comm;
-  }
-  // The form that all kernels have, by words: two names a switch, a million switches a second.
-  std::memcpy(words, raw.data() + field.offset, sizeof(words));
-  const uint64_t first = detail::BytesBeforeNul(words[0]);
-  words[0] &= first;
-  words[1] &= ~first != 0 ? 0 : detail::BytesBeforeNul(words[1]) & ~uint64_t{0} >> 8;
-  std::memcpy(comm.data(), words, sizeof(words));
+  const size_t length = std::min(text.size(), comm.size() - 1);
+  for (size_t i = 0; i < length; ++i) comm[i] = text[i];
   return comm;
 }
 

@@ -49,7 +49,6 @@ Result<SwitchFormat> ParseSwitchFormat(std::string_view text,
   format.prev_comm = fields.Text("prev_comm");
   format.prev_pid = fields.Pid("prev_pid");
   format.prev_state = fields.Number("prev_state", {4, 8});  // long: 4 bytes on 32-bit kernels
-  format.next_comm = fields.Text("next_comm");
   format.next_pid = fields.Pid("next_pid");
   format.record_size = fields.record_size();
   if (fields.error()) return *fields.error();

@@ -25,7 +25,6 @@ struct SwitchFormat {
   FieldLayout prev_comm;
   FieldLayout prev_pid;
   FieldLayout prev_state;
-  FieldLayout next_comm;
   FieldLayout next_pid;
   size_t record_size = 0;  // a record holds all fields if it has this many bytes
   StateDecoder states;
@@ -45,7 +44,6 @@ inline bool ReadSwitch(std::span<const std::byte> raw, const SwitchFormat& forma
   out->prev_state = decoded.state;
   out->preempted = decoded.preempted;
   out->prev_comm = ReadComm(raw, format.prev_comm);
-  out->next_comm = ReadComm(raw, format.next_comm);
   return true;
 }
 

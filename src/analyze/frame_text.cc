@@ -36,6 +36,9 @@ std::string FrameText(const profile::Profile& profile, profile::FrameId id) {
     if (module.empty()) module = "unknown";
     nameless = bracketed ? std::string(module) : '[' + std::string(module) + ']';
     name = nameless;
+  } else if (name.starts_with("0x") && frame.kind == profile::FrameKind::kUser && frame.module != 0) {
+    nameless = std::string(profile.String(frame.module)) + '+' + std::string(name);
+    name = nameless;  // code of a file without a symbol for it
   }
   std::string text = EscapeFrame(name);
   if (frame.kind == profile::FrameKind::kKernel) text += "_[k]";

@@ -17,6 +17,7 @@ constexpr std::string_view kTruncatedStack = "[truncated stack]";  // the symbol
 // Length of the union of the spans.
 Nanos Covered(const std::vector<profile::LossSpan>& losses) {
   std::vector<std::pair<Nanos, Nanos>> spans;
+  spans.reserve(losses.size());
   for (const profile::LossSpan& loss : losses) spans.emplace_back(loss.from_ns, loss.to_ns);
   std::sort(spans.begin(), spans.end());
   Nanos covered = 0;
@@ -41,6 +42,7 @@ std::vector<LossSecond> LossSeconds(const std::vector<profile::LossSpan>& losses
     sum.ns += loss.to_ns > loss.from_ns ? loss.to_ns - loss.from_ns : 0;
   }
   std::vector<LossSecond> list;
+  list.reserve(seconds.size());
   for (const auto& [key, second] : seconds) list.push_back(second);
   return list;
 }

@@ -49,27 +49,26 @@ class Ranker {
   }
 
  private:
-  // The name of a frame in a table: with its file where the name alone says too little.
-  std::string Label(FrameId id, bool with_module) const {
+  // The name of a function with its file, unless the name says it already.
+  std::string WithModule(FrameId id) const {
     const profile::Frame& frame = profile_.frames[id];
     const std::string_view module = profile_.String(frame.module);
     const bool own_code = frame.kind == profile::FrameKind::kUser && !module.empty();
-    const bool says_module = texts_[id] == '[' + std::string(module) + ']';
-    if (!own_code || says_module || !(with_module || texts_[id].starts_with("0x"))) {
-      return texts_[id];
-    }
+    const bool says_module = texts_[id] == '[' + std::string(module) + ']' ||
+                             texts_[id].starts_with(std::string(module) + "+0x");
+    if (!own_code || says_module) return texts_[id];
     return texts_[id] + " (" + EscapeFrame(module) + ")";
   }
 
   std::string KernelLabel(const WaitPlace& place) const {
-    return place.kernel == 0 ? std::string(kNoKernelStack) : Label(place.kernel, false);
+    return place.kernel == 0 ? std::string(kNoKernelStack) : texts_[place.kernel];
   }
 
   std::vector<std::string> PlaceParts(const profile::Entry& entry) const {
     const WaitPlace place = WaitPlaceOf(profile_, entry);
     std::vector<std::string> parts{KernelLabel(place)};
-    if (place.user != 0) parts.push_back(Label(place.user, false));
-    if (place.caller != 0) parts.push_back(Label(place.caller, false));
+    if (place.user != 0) parts.push_back(texts_[place.user]);
+    if (place.caller != 0) parts.push_back(texts_[place.caller]);
     if (MissesUserStack(profile_, entry)) parts.emplace_back(kNoUserStack);
     return parts;
   }
@@ -98,7 +97,7 @@ class Ranker {
       case RankBy::kPlace: return PlaceParts(entry);
       case RankBy::kFrame: {
         const WaitPlace place = WaitPlaceOf(profile_, entry);
-        return {place.user != 0 ? Label(place.user, true) : KernelLabel(place)};
+        return {place.user != 0 ? WithModule(place.user) : KernelLabel(place)};
       }
       case RankBy::kStack: return StackParts(entry);
       case RankBy::kModule: return {ModuleOf(entry)};
@@ -153,7 +152,7 @@ class Ranker {
     group_of_frame_.resize(texts_.size());
     labels_.resize(1);
     for (FrameId id = 1; id < texts_.size(); ++id) {
-      std::string label = Label(id, true);
+      std::string label = WithModule(id);
       const auto [place, is_new] = groups.try_emplace(label, labels_.size());
       if (is_new) labels_.push_back(std::move(label));
       group_of_frame_[id] = place->second;

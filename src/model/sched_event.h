@@ -69,7 +69,6 @@ struct Switch {
   uint32_t prev_state = 0;  // TaskState bits, without the preempt mark
   bool preempted = false;   // the preempt mark
   Comm prev_comm{};
-  Comm next_comm{};
   CallChain chain;  // prev's
 };
 

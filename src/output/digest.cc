@@ -2,16 +2,15 @@
 #include "output/digest.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "analyze/filter.h"
 #include "analyze/frame_text.h"
+#include "analyze/heaviest.h"
 #include "analyze/overview.h"
-#include "analyze/rank.h"
 #include "output/missing.h"
 #include "output/terminal.h"
 #include "output/text_table.h"
@@ -22,7 +21,7 @@ namespace {
 using Align = TextTable::Align;
 
 constexpr size_t kStacks = 5;
-constexpr size_t kFramesAtEachEnd = 4;
+constexpr ptrdiff_t kFramesAtEachEnd = 4;
 
 // All threads' time in the window, by where it went; adds up to their lives.
 std::string TimeTable(const profile::Profile& profile) {
@@ -56,33 +55,32 @@ std::string TimeTable(const profile::Profile& profile) {
 }
 
 // A whole stack on one line is too long for a screen: its two ends say most.
-std::string ShortStack(const std::vector<std::string>& frames) {
-  std::string text;
-  for (size_t i = 0; i < frames.size(); ++i) {
-    if (i == kFramesAtEachEnd && frames.size() > 2 * kFramesAtEachEnd) {
-      i = frames.size() - kFramesAtEachEnd;
-      text += fmt::format(" ; ...{} more... ", frames.size() - 2 * kFramesAtEachEnd);
+std::string ShortStack(const profile::Profile& profile, const analyze::HeavyStack& stack) {
+  std::vector<std::string> frames;
+  for (const profile::NodeId node : {stack.user_stack, stack.kernel_stack}) {
+    for (profile::FrameId frame : FramesOf(profile, node)) {
+      frames.push_back(Printable(analyze::FrameText(profile, frame)));
     }
-    text += (i == 0 ? "" : " ; ") + Printable(frames[i]);
   }
-  return text;
+  if (std::ssize(frames) > 2 * kFramesAtEachEnd) {
+    const auto first = frames.begin() + kFramesAtEachEnd;
+    const auto last = frames.end() - kFramesAtEachEnd;
+    *first = fmt::format("...{} more...", last - first);
+    frames.erase(first + 1, last);
+  }
+  return frames.empty() ? "[no stack]" : fmt::format("{}", fmt::join(frames, " ; "));
 }
 
-std::string StackTable(const profile::Profile& profile) {
-  const std::vector<std::string> texts = analyze::FrameTexts(profile);
-  const auto filter = analyze::Filter::Create(profile, texts, {});
-  if (!filter) return "";  // without patterns there is nothing to fail
-  const analyze::Ranking ranking =
-      Rank(profile, texts, *filter, analyze::RankBy::kStack, analyze::Weights::kObserved);
-  if (ranking.rows.empty()) return "No interval was kept.\n";
+std::string StackTable(const profile::Profile& profile, const analyze::Overview& overview) {
+  if (profile.entries.empty()) return "No interval was kept.\n";
   std::string text = fmt::format("HEAVIEST STACKS ({} intervals, {} in all)\n",
-                                 ranking.kept.intervals, FormatDuration(ranking.kept.ns));
-  for (size_t i = 0; i < std::min(kStacks, ranking.rows.size()); ++i) {
-    const analyze::RankRow& row = ranking.rows[i];
-    text += fmt::format("{}. {} ({}) in {} intervals, mean {}, max {}\n   {}\n", i + 1,
-                        FormatDuration(row.ns), FormatShare(row.ns, ranking.kept.ns),
-                        row.intervals, FormatDuration(row.mean_ns()), FormatDuration(row.max_ns),
-                        ShortStack(row.parts));
+                                 overview.kept_intervals, FormatDuration(overview.kept_ns));
+  size_t rank = 0;
+  for (const analyze::HeavyStack& stack : analyze::HeaviestStacks(profile, kStacks)) {
+    text += fmt::format("{}. {} ({}) in {} intervals, mean {}, max {}\n   {}\n", ++rank,
+                        FormatDuration(stack.ns), FormatShare(stack.ns, overview.kept_ns),
+                        stack.intervals, FormatDuration(stack.ns / std::max<uint64_t>(stack.intervals, 1)),
+                        FormatDuration(stack.max_ns), ShortStack(profile, stack));
   }
   return text;
 }
@@ -94,7 +92,7 @@ std::string DigestText(const profile::Profile& profile) {
   std::string text = fmt::format("Recorded {} for {}: {} threads of {} processes, back end {}.\n",
                                  Printable(profile.origin.target), FormatDuration(profile.window_ns),
                                  overview.threads, overview.processes, profile.origin.backend);
-  text += '\n' + TimeTable(profile) + '\n' + StackTable(profile) + '\n';
+  text += '\n' + TimeTable(profile) + '\n' + StackTable(profile, overview) + '\n';
   text += profile.lost_events == 0 ? "No events were lost.\n" : "";
   if (const std::string missing = MissingLine(profile); !missing.empty()) text += missing + '\n';
   for (const std::string& warning : profile.warnings) text += "Note: " + warning + ".\n";

@@ -92,7 +92,7 @@ struct Recorder::Impl {
   Result<void> Prepare();
   Result<void> Start();
   Result<void> Loop();
-  Result<void> CoverIdleBreaks();
+  Result<void> AdjustCover();
   bool Ended(Nanos deadline);
   Recording Finish();
 
@@ -146,10 +146,15 @@ Result<void> Recorder::Impl::Start() {
   return {};
 }
 
-Result<void> Recorder::Impl::CoverIdleBreaks() {
+Result<void> Recorder::Impl::AdjustCover() {
   for (model::Cpu cpu : session->TakeIdleBreaks()) {
     if (auto covered = source->CoverIdle(cpu); !covered) return covered.error();
     LogVerbose(fmt::format("switch records on CPU {} too: its idle task is hidden", cpu));
+  }
+  for (model::Cpu cpu : std::vector<model::Cpu>(source->undecided_cpus())) {
+    if (!session->IdleSeen(cpu)) continue;
+    source->UncoverIdle(cpu);
+    LogVerbose(fmt::format("no switch records on CPU {} any more: its idle task is visible", cpu));
   }
   return {};
 }
@@ -177,7 +182,7 @@ Result<void> Recorder::Impl::Loop() {
     ::poll(fds.data(), fds.size(), static_cast<int>((wait + 999'999) / 1'000'000));
     source->Drain(*session);
     session->Flush();
-    if (auto covered = CoverIdleBreaks(); !covered) return covered;
+    if (auto covered = AdjustCover(); !covered) return covered;
     if (options.target.kind == Target::Kind::kCgroup && MonotonicNow() >= next_rescan) {
       session->RescanCgroup();
       next_rescan += kRescan;

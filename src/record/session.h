@@ -53,6 +53,7 @@ class Session : public model::EventSink, public model::IntervalSink {
   // All followed processes have ended.
   bool TargetEnded() const;
   std::vector<model::Cpu> TakeIdleBreaks() { return tracker_.TakeIdleBreaks(); }
+  bool IdleSeen(model::Cpu cpu) const { return tracker_.IdleSeen(cpu); }
   const sched::TrackerCounters& counters() const { return tracker_.counters(); }
   uint64_t lost_events() const { return lost_events_; }
 

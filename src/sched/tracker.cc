@@ -168,6 +168,7 @@ void Tracker::OnSwitch(const model::Switch& event) {
   CpuState& cpu = CpuAt(event.cpu);
   const bool first_on_cpu = !cpu.seen;
   cpu.seen = true;
+  if (event.prev_tid == 0) cpu.idle_seen = true;
   if (cpu.current != kNobody && cpu.current != event.prev_tid) {
     if (event.time >= window_start_) ++counters_.hidden_switches;
     if (cpu.current == 0) NoteIdleBreak(event.cpu);
@@ -201,6 +202,11 @@ void Tracker::NoteIdleBreak(model::Cpu cpu) {
   if (std::find(idle_breaks_.begin(), idle_breaks_.end(), cpu) == idle_breaks_.end()) {
     idle_breaks_.push_back(cpu);
   }
+}
+
+bool Tracker::IdleSeen(model::Cpu cpu) const {
+  const auto at = static_cast<size_t>(cpu);
+  return cpu >= 0 && at < cpus_.size() && cpus_[at].idle_seen;
 }
 
 std::vector<model::Cpu> Tracker::TakeIdleBreaks() { return std::exchange(idle_breaks_, {}); }

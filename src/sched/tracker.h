@@ -100,6 +100,9 @@ class Tracker {
   // CPUs on which a thread came from the idle task without a switch being seen, since the last call.
   std::vector<model::Cpu> TakeIdleBreaks();
 
+  // A switch from the CPU's idle task was seen, so it is not hidden.
+  bool IdleSeen(model::Cpu cpu) const;
+
   // Element 0 is a placeholder; the index is a model::ThreadRow.
   const std::vector<Account>& accounts() const { return accounts_; }
   const TrackerCounters& counters() const { return counters_; }
@@ -134,6 +137,7 @@ class Tracker {
   struct CpuState {
     model::Tid current = kNobody;  // whom the last event left running
     bool seen = false;             // any switch event yet
+    bool idle_seen = false;        // one whose prev was the idle task
     Nanos loss_until = 0;          // no switch on this CPU before it is certain to have been seen
   };
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/elf_module.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <iterator>
 #include <utility>
 
 #include "symbolize/demangle.h"
@@ -8,6 +13,7 @@
 namespace offcpu::symbolize {
 
 Result<ElfModule> ElfModule::Load(UniqueFd fd, const LoadOptions& options) {
+  UniqueFd code(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
   auto file = ElfFile::Open(std::move(fd));
   if (!file) return file.error();
   ElfModule module;
@@ -32,7 +38,24 @@ Result<ElfModule> ElfModule::Load(UniqueFd fd, const LoadOptions& options) {
     module.inlines_bias_ = debug_bias;
     module.OpenInlines(std::move(debug->elf), debug->path, options);
   }
+  if (module.inlines_ != nullptr) module.code_ = std::move(code);
   return module;
+}
+
+bool ElfModule::FollowsSystemCall(uint64_t file_offset) const {
+  std::array<unsigned char, 4> code{};
+  const auto at = static_cast<off_t>(file_offset) - static_cast<off_t>(code.size());
+  if (!code_ || at < 0 || ::pread(code_.get(), code.data(), code.size(), at) != std::ssize(code)) {
+    return false;
+  }
+#if defined(__x86_64__) || defined(__i386__)
+  const int last = code[2] << 8 | code[3];
+  return last == 0x0f05 || last == 0x0f34 || last == 0xcd80;  // syscall, sysenter, int 0x80
+#elif defined(__aarch64__)
+  return code == std::array<unsigned char, 4>{0x01, 0x00, 0x00, 0xd4};  // svc #0
+#else
+  return false;
+#endif
 }
 
 void ElfModule::AddTable(SymbolTable symbols, uint64_t bias) {

@@ -36,6 +36,11 @@ class ElfModule {
   // no function is known there.
   std::vector<Name> Find(uint64_t file_offset);
 
+  // Whether the instruction before `file_offset` is a system call: then a thread that waits there is
+  // in the call, not yet at the offset, which may be of another inlined function. Only asked of the
+  // code where inlined functions are known; false otherwise.
+  bool FollowsSystemCall(uint64_t file_offset) const;
+
   uint64_t debug_info_size() const { return debug_info_size_; }  // what is held
   uint64_t debug_info_left_out() const { return debug_info_left_out_; }
 
@@ -53,6 +58,7 @@ class ElfModule {
   Segments segments_;
   std::vector<Table> tables_;
   std::unique_ptr<DwarfInlines> inlines_;
+  UniqueFd code_;  // the file itself, while there are inlines
   uint64_t inlines_bias_ = 0;
   uint64_t debug_info_size_ = 0;
   uint64_t debug_info_left_out_ = 0;

@@ -41,7 +41,8 @@ const std::vector<model::SymbolFrame>& UserFile::Frames(uint64_t offset, bool le
 std::vector<model::SymbolFrame> UserFile::MakeFrames(uint64_t offset, bool leaf) {
   std::vector<ElfModule::Name> names;
   if (elf_) {
-    if (!leaf && offset > 0) names = elf_->Find(offset - 1);
+    const bool behind_call = !leaf || elf_->FollowsSystemCall(offset);
+    if (behind_call && offset > 0) names = elf_->Find(offset - 1);
     // The return address of a signal handler is the start of a function that nobody calls.
     if (names.empty()) names = elf_->Find(offset);
   }

@@ -59,7 +59,6 @@ inline kernel_compat::SwitchFormat TestSwitchFormat() {
   format.prev_comm = {8, 16, false, kernel_compat::FieldKind::kPlain};
   format.prev_pid = {24, 4, true, kernel_compat::FieldKind::kPlain};
   format.prev_state = {32, 8, true, kernel_compat::FieldKind::kPlain};
-  format.next_comm = {40, 16, false, kernel_compat::FieldKind::kPlain};
   format.next_pid = {56, 4, true, kernel_compat::FieldKind::kPlain};
   format.record_size = 64;
   return format;

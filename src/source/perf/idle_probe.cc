@@ -166,7 +166,9 @@ CpuProbe JudgeProbe(model::Tid tid, std::span<const model::Switch> switches,
     const Nanos wake = wakes[sleep];
     const bool comes_back = i + 1 < switches.size() && switches[i + 1].next_tid == tid &&
                             switches[i + 1].time <= wake;
-    if (out.next_tid == 0) ++(comes_back ? seen : hidden);
+    // Another thread that ran in between says nothing of the idle task.
+    const bool from_idle = comes_back && switches[i + 1].prev_tid == 0;
+    if (out.next_tid == 0 && (from_idle || !comes_back)) ++(from_idle ? seen : hidden);
     for (const ExecStartReading& reading : readings) {
       if (reading.before < out.time || reading.after > wake) continue;
       if (comes_back && reading.after > switches[i + 1].time) continue;

@@ -223,7 +223,8 @@ Result<void> PerfSource::ProbeCpus(const PerfOptions& options) {
     const auto cpu = static_cast<size_t>(lane->cpu());
     if (exec_start_offsets_.size() <= cpu) exec_start_offsets_.resize(cpu + 1);
     exec_start_offsets_[cpu] = probe->exec_start_offset;
-    if (probe->idle == IdleVisibility::kHidden) hidden.push_back(lane->cpu());
+    if (probe->idle != IdleVisibility::kVisible) hidden.push_back(lane->cpu());
+    if (probe->idle == IdleVisibility::kUndecided) undecided_cpus_.push_back(lane->cpu());
   }
   for (model::Cpu cpu : hidden) {
     if (auto covered = CoverIdle(cpu); !covered) return covered.error();
@@ -244,6 +245,16 @@ Result<void> PerfSource::CoverIdle(model::Cpu cpu) {
     covered_cpus_.push_back(cpu);
   }
   return {};
+}
+
+void PerfSource::UncoverIdle(model::Cpu cpu) {
+  std::erase(undecided_cpus_, cpu);
+  std::erase(covered_cpus_, cpu);
+  for (const auto& lane : lanes_) {
+    if (lane->cpu() != cpu) continue;
+    std::erase_if(lane->events(),
+                  [](const LaneEvent& event) { return event.kind == EventKind::kSwitchRecords; });
+  }
 }
 
 Result<void> PerfSource::Enable(EventKind kind) {

@@ -21,7 +21,7 @@ namespace offcpu::source::perf {
 struct PerfOptions {
   ChainOptions chains;
   kernel_compat::WantedReasons chain_reasons{true, false, false};  // whose switch-outs carry chains
-  size_t buffer_bytes = 4U << 20;  // of each CPU's ring; rounded up to a power of two
+  size_t buffer_bytes = 8U << 20;  // of each CPU's ring; rounded up to a power of two
   bool wakeups = true;
   bool cgroup_moves = false;
   ReadExecStart read_exec_start;   // see idle_probe.h
@@ -57,6 +57,10 @@ class PerfSource {
 
   // The CPU's idle task turned out to be hidden: switch records tell of the sleepers it wakes.
   Result<void> CoverIdle(model::Cpu cpu);
+  // CPUs that were never idle while they were probed. They are covered, which costs something, until
+  // a switch from their idle task is seen.
+  const std::vector<model::Cpu>& undecided_cpus() const { return undecided_cpus_; }
+  void UncoverIdle(model::Cpu cpu);
 
   std::vector<int> poll_fds() const;
   size_t cpu_count() const { return lanes_.size(); }
@@ -96,6 +100,7 @@ class PerfSource {
   bool started_ = false;
 
   std::vector<model::Cpu> covered_cpus_;
+  std::vector<model::Cpu> undecided_cpus_;
   std::vector<std::optional<int64_t>> exec_start_offsets_;  // by CPU
   std::vector<std::string> warnings_;
 };

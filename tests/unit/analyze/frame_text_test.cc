@@ -43,6 +43,7 @@ TEST(FrameText, NamesTheModuleOfANamelessFrame) {
   EXPECT_EQ(TextOf(UserFrame("[unknown]", "libx.so")), "[libx.so]");
   EXPECT_EQ(TextOf(UserFrame("", "")), "[unknown]");
   EXPECT_EQ(TextOf(UserFrame("+0x12", "[vdso]")), "[vdso]");
+  EXPECT_EQ(TextOf(UserFrame("0x2a0", "libc.so.6")), "libc.so.6+0x2a0");
   EXPECT_EQ(TextOf(KernelFrame("", "[kernel]")), "[kernel]_[k]");
 }
 

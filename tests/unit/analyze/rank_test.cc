@@ -130,7 +130,7 @@ TEST(Rank, NamesTheModuleWhereAFrameIsOnlyAnAddress) {
                     .kernel_stack = fixture.AddStack({KernelFrame("pipe_read")}),
                     .sleeping_ns = 7});
   EXPECT_EQ(RowTexts(RankingOf(fixture.Build(), RankBy::kPlace)),
-            Texts{"pipe_read_[k] <- 0x1234 (libx.so)"});
+            Texts{"pipe_read_[k] <- libx.so+0x1234"});
 }
 
 TEST(Rank, MeasuresMeanAndMaxAlsoWhenWeightsAreEstimates) {

@@ -25,22 +25,21 @@ struct SwitchFixture {
   uint16_t prev_pid;
   uint16_t prev_state;
   uint16_t state_size;
-  uint16_t next_comm;
   uint16_t next_pid;
   uint64_t preempt_mark;
 };
 constexpr SwitchFixture kSwitches[] = {
-    {"3.0-x86_64", 57, 12, 28, 40, 8, 48, 64, 0},
-    {"3.4-armv7l", 61, 8, 24, 32, 4, 36, 52, 0x200},
-    {"3.10-armv7l", 74, 8, 24, 32, 4, 36, 52, 0x400},
-    {"3.10-x86_64", 281, 8, 24, 32, 8, 40, 56, 0x400},
-    {"4.4-x86_64", 285, 8, 24, 32, 8, 40, 56, 0x800},
-    {"4.9-x86_64", 296, 8, 24, 32, 8, 40, 56, 0x1000},
-    {"4.18-rt-x86_64", 306, 12, 28, 40, 8, 48, 64, 0x100},
-    {"5.10-x86_64", 315, 8, 24, 32, 8, 40, 56, 0x100},
-    {"5.18-aarch64", 322, 8, 24, 32, 8, 40, 56, 0x100},
-    {"6.1-rt-x86_64", 311, 12, 28, 40, 8, 48, 64, 0x100},
-    {"6.18-x86_64", 330, 8, 24, 32, 8, 40, 56, 0x100},
+    {"3.0-x86_64", 57, 12, 28, 40, 8, 64, 0},
+    {"3.4-armv7l", 61, 8, 24, 32, 4, 52, 0x200},
+    {"3.10-armv7l", 74, 8, 24, 32, 4, 52, 0x400},
+    {"3.10-x86_64", 281, 8, 24, 32, 8, 56, 0x400},
+    {"4.4-x86_64", 285, 8, 24, 32, 8, 56, 0x800},
+    {"4.9-x86_64", 296, 8, 24, 32, 8, 56, 0x1000},
+    {"4.18-rt-x86_64", 306, 12, 28, 40, 8, 64, 0x100},
+    {"5.10-x86_64", 315, 8, 24, 32, 8, 56, 0x100},
+    {"5.18-aarch64", 322, 8, 24, 32, 8, 56, 0x100},
+    {"6.1-rt-x86_64", 311, 12, 28, 40, 8, 64, 0x100},
+    {"6.18-x86_64", 330, 8, 24, 32, 8, 56, 0x100},
 };
 
 class EverySwitchFixture : public testing::TestWithParam<SwitchFixture> {};
@@ -64,7 +63,6 @@ TEST_P(EverySwitchFixture, GivesTheLayoutOfItsKernel) {
   EXPECT_EQ(format->prev_pid, (FieldLayout{kernel.prev_pid, 4, true, FieldKind::kPlain}));
   EXPECT_EQ(format->prev_state,
             (FieldLayout{kernel.prev_state, kernel.state_size, true, FieldKind::kPlain}));
-  EXPECT_EQ(format->next_comm.offset, kernel.next_comm);
   EXPECT_EQ(format->next_pid, (FieldLayout{kernel.next_pid, 4, true, FieldKind::kPlain}));
   EXPECT_EQ(format->record_size, kernel.next_pid + 4U);
   EXPECT_EQ(format->states.preempt_mark(), kernel.preempt_mark);
@@ -78,7 +76,7 @@ TEST_P(EverySwitchFixture, DecodesARecordOfItsKernel) {
   ASSERT_TRUE(format) << format.error().message;
   RawRecord record(kernel.next_pid + 12U);
   record.PutText(kernel.prev_comm, "reader").Put(kernel.prev_pid, int32_t{4711});
-  record.PutText(kernel.next_comm, "fifteen letters").Put(kernel.next_pid, int32_t{4194304});
+  record.Put(kernel.next_pid, int32_t{4194304});
   const int64_t states[] = {0, 2, static_cast<int64_t>(kernel.preempt_mark)};
   const bool preempted[] = {false, false, kernel.preempt_mark != 0};
   for (size_t i = 0; i < 3; ++i) {
@@ -92,7 +90,6 @@ TEST_P(EverySwitchFixture, DecodesARecordOfItsKernel) {
     EXPECT_EQ(out.prev_tid, 4711);
     EXPECT_EQ(out.next_tid, 4194304);
     EXPECT_EQ(model::CommView(out.prev_comm), "reader");
-    EXPECT_EQ(model::CommView(out.next_comm), "fifteen letters");
     EXPECT_EQ(out.prev_state, states[i] == 2 ? model::kTaskUninterruptible : 0U);
     EXPECT_EQ(out.preempted, preempted[i]);
   }
@@ -121,7 +118,6 @@ TEST(SchedFormats, OldNamesBehindTheNulOfACommDoNotShow) {
   model::Switch out;
   ASSERT_TRUE(ReadSwitch(record.bytes(), *format, &out));
   EXPECT_EQ(out.prev_comm, model::MakeComm("sh"));
-  EXPECT_EQ(model::CommView(out.next_comm).size(), 15U);  // no NUL at all in it
 }
 
 TEST(SchedFormats, NamesOfAnyLengthAndFieldSizeAreCutAtTheirNul) {
@@ -286,8 +282,8 @@ TEST(SchedFormats, AFormatThatCannotBeUsedIsRefusedByEventAndField) {
        "field prev_state has size 2"},
       {"prev_state;	offset:32", "prev_state;	offset:4093", "field prev_state"},
       {"next_pid;	offset:56", "next_pid;	offset:2147483647", "field next_pid"},
-      {"next_comm[16];	offset:40;	size:16", "next_comm[16];	offset:40;	size:5000",
-       "field next_comm"},
+      {"prev_comm[16];	offset:8;	size:16", "prev_comm[16];	offset:8;	size:5000",
+       "field prev_comm"},
       {"long prev_state;", "long prev_state[1];", "field prev_state is an array"},
       {"char prev_comm[16];", "char prev_comm;", "field prev_comm is a number"},
       {"offset:56", "offset:4294967352", "line 14"},

@@ -40,6 +40,12 @@ TEST(IdleProbeTest, OnABusyCpuNothingIsDecided) {
   EXPECT_EQ(JudgeProbe(kSleeper, {}, {}, {}).idle, IdleVisibility::kUndecided);
 }
 
+TEST(IdleProbeTest, AThreadThatRanInBetweenSaysNothingOfTheIdleTask) {
+  const model::Switch switches[] = {Sleeps(100), Returns(600, 9), Sleeps(700), Returns(1200, 9)};
+  const Nanos wakes[] = {610, 1210};
+  EXPECT_EQ(JudgeProbe(kSleeper, switches, wakes, {}).idle, IdleVisibility::kUndecided);
+}
+
 TEST(IdleProbeTest, TheClockOfTheCpuIsFoundWhereItWasReadDuringASleep) {
   const model::Switch switches[] = {Sleeps(1000), Returns(1600), Sleeps(1700), Returns(2200)};
   const Nanos wakes[] = {1610, 2210};
