@@ -46,6 +46,13 @@ int64_t Load(const std::byte* at) {
   return static_cast<int64_t>(value);
 }
 
+// Eight characters, the first in the lowest byte, without what stands behind the first NUL.
+constexpr uint64_t UpToNul(uint64_t text) {
+  // The lowest bit that is set in here is the top bit of the first byte that is zero.
+  const uint64_t nuls = (text - 0x0101010101010101U) & ~text & 0x8080808080808080U;
+  return nuls == 0 ? text : text & ((nuls & -nuls) - 1) >> 7;
+}
+
 // `at` has `field.size` readable bytes.
 inline int64_t LoadNumber(const std::byte* at, FieldLayout field) {
   switch (field.size) {
@@ -102,11 +109,20 @@ inline std::string_view ReadText(std::span<const std::byte> raw, FieldLayout fie
 }
 
 // A command name; what the kernel left behind the NUL is cleared, what is longer than 15 bytes cut.
+// Read for every switch, so the usual field is not looked at byte by byte.
 inline model::Comm ReadComm(std::span<const std::byte> raw, FieldLayout field) {
-  const std::string_view text = ReadText(raw, field);
   model::Comm comm{};
-  const size_t length = std::min(text.size(), comm.size() - 1);
-  for (size_t i = 0; i < length; ++i) comm[i] = text[i];
+  const bool usual = field.kind == FieldKind::kPlain && field.size == comm.size();
+  if (usual && std::endian::native == std::endian::little && raw.size() >= field.end()) {
+    uint64_t half[2];
+    std::memcpy(half, raw.data() + field.offset, sizeof(half));
+    half[0] = detail::UpToNul(half[0]);
+    half[1] = half[0] >> 56 == 0 ? 0 : detail::UpToNul(half[1] & ~uint64_t{0} >> 8);
+    std::memcpy(comm.data(), half, sizeof(half));
+    return comm;
+  }
+  const std::string_view text = ReadText(raw, field);
+  for (size_t i = 0; i < std::min(text.size(), comm.size() - 1); ++i) comm[i] = text[i];
   return comm;
 }
 

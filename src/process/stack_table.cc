@@ -14,6 +14,17 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// Four chains of multiplications side by side: one alone would wait for each result.
+uint64_t HashOf(std::span<const uint64_t> addresses, uint64_t seed) {
+  uint64_t lanes[4] = {seed, seed + 1, seed + 2, seed + 3};
+  size_t i = 0;
+  for (; i + 4 <= addresses.size(); i += 4) {
+    for (size_t lane = 0; lane < 4; ++lane) lanes[lane] = Mix(lanes[lane], addresses[i + lane]);
+  }
+  for (; i < addresses.size(); ++i) lanes[0] = Mix(lanes[0], addresses[i]);
+  return Mix(Mix(lanes[0], lanes[1]), Mix(lanes[2], lanes[3]));
+}
+
 }  // namespace
 
 StackTable::StackTable(ProcessTable& processes, size_t max_stacks)
@@ -36,8 +47,8 @@ model::StackId StackTable::InternHalf(std::span<const uint64_t> addresses, model
   key.pid = pid;
   key.generation = pid == 0 ? 0 : processes_.Generation(pid);
   key.truncated = truncated;
-  key.hash = Mix(static_cast<uint32_t>(pid), key.generation * 2 + (truncated ? 1 : 0));
-  for (uint64_t address : addresses) key.hash = Mix(key.hash, address);
+  const uint64_t seed = Mix(static_cast<uint32_t>(pid), key.generation * 2 + (truncated ? 1 : 0));
+  key.hash = HashOf(addresses, seed);
 
   const size_t mask = slots_.size() - 1;
   for (size_t slot = key.hash & mask; slots_[slot] != 0; slot = (slot + 1) & mask) {

@@ -182,7 +182,7 @@ it 'a read-only source tree builds, and a second make does nothing'
 readonly_make() {
   # shellcheck disable=SC2016  # the inner shell's
   run_any unshare --mount sh -c \
-    'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && cd "$1" && make "O=$2" "$2/src/base/parse.o"' \
+    'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && cd "$1" && make --no-print-directory "O=$2" "$2/src/base/parse.o"' \
     sh "$TOP" "$PWD/own-build"
 }
 # A folder below the tree itself can't be written once that is read-only.
