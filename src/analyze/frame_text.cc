@@ -36,7 +36,8 @@ std::string FrameText(const profile::Profile& profile, profile::FrameId id) {
     if (module.empty()) module = "unknown";
     nameless = bracketed ? std::string(module) : '[' + std::string(module) + ']';
     name = nameless;
-  } else if (name.starts_with("0x") && frame.kind == profile::FrameKind::kUser && frame.module != 0) {
+  } else if (name.starts_with("0x") && frame.kind == profile::FrameKind::kUser &&
+             frame.module != 0) {
     nameless = std::string(profile.String(frame.module)) + '+' + std::string(name);
     name = nameless;  // code of a file without a symbol for it
   }

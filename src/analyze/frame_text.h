@@ -18,7 +18,8 @@ constexpr std::string_view kNoKernelStack = "[kernel stack unavailable]";
 std::string EscapeFrame(std::string_view name);
 
 // The function's name, without "+0x1a" and escaped; of a nameless frame "[module]", or "[unknown]"
-// when that is empty, too; of code without a symbol "libc.so.6+0x2a0". Kernel functions end in "_[k]".
+// when that is empty, too; of code without a symbol "libc.so.6+0x2a0". Kernel functions end in
+// "_[k]".
 std::string FrameText(const profile::Profile& profile, profile::FrameId id);
 
 // The text of every frame of a profile, made once. Position = FrameId; element 0 is empty.

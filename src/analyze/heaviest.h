@@ -19,8 +19,8 @@ struct HeavyStack {
   Nanos max_ns = 0;
 };
 
-// The `count` pairs of stacks with the most observed time, by time descending, then in the order of the
-// profile. Unlike Rank() it makes no text, so it is cheap enough for the end of a recording.
+// The `count` pairs of stacks with the most observed time, by time descending, then in the order of
+// the profile. Unlike Rank() it makes no text, so it is cheap enough for the end of a recording.
 std::vector<HeavyStack> HeaviestStacks(const profile::Profile& profile, size_t count);
 
 }  // namespace offcpu::analyze

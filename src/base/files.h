@@ -20,8 +20,8 @@ std::vector<std::string_view> Split(std::string_view text, char separator);
 
 std::string_view Trim(std::string_view text);
 
-// An output file that appears under its name only when it is whole, by Commit(); otherwise nothing is
-// left of it. "-" is standard output.
+// An output file that appears under its name only when it is whole, by Commit(); otherwise nothing
+// is left of it. "-" is standard output.
 class OutputFile {
  public:
   // Fails when `path` exists and `force` is false, or when it can't be created.

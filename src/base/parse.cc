@@ -45,8 +45,13 @@ bool ParseWithUnit(std::string_view text,
 
 Result<Nanos> ParseDuration(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, uint64_t>, 7> kUnits{
-      {{"", kNanosPerSecond}, {"ns", 1}, {"us", 1000}, {"ms", 1'000'000}, {"s", kNanosPerSecond},
-       {"m", 60 * kNanosPerSecond}, {"h", 3600 * kNanosPerSecond}}};
+      {{"", kNanosPerSecond},
+       {"ns", 1},
+       {"us", 1000},
+       {"ms", 1'000'000},
+       {"s", kNanosPerSecond},
+       {"m", 60 * kNanosPerSecond},
+       {"h", 3600 * kNanosPerSecond}}};
   uint64_t value = 0;
   if (!ParseWithUnit(text, kUnits, &value)) {
     return UsageError("'" + std::string(text) + "' is not a duration",

@@ -11,7 +11,8 @@
 
 namespace offcpu {
 
-// The whole of `text` as a number in `base`, without sign for unsigned types, sign, blanks or locale.
+// The whole of `text` as a number in `base`, without sign for unsigned types, sign, blanks or
+// locale.
 template <class T>
 bool ParseNumber(std::string_view text, T* value, int base = 10) {
   const char* end = text.data() + text.size();

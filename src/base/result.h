@@ -38,7 +38,9 @@ template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:
   using tl::expected<T, Error>::expected;
-  Result(Error error) : tl::expected<T, Error>(tl::unexpect, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : tl::expected<T, Error>(tl::unexpect, std::move(error)) {
+  }  // NOLINT(google-explicit-constructor)
 };
 
 inline Error MakeError(ErrorCode code, std::string message, std::string hint = {}) {
@@ -55,7 +57,8 @@ inline Error UsageError(std::string message, std::string hint = {}) {
 inline Error SystemError(std::string_view what, int error_number = errno) {
   const bool permission = error_number == EPERM || error_number == EACCES;
   return Error{permission ? ErrorCode::kPermission : ErrorCode::kFailed,
-               std::string(what) + ": " + std::generic_category().message(error_number), {}};
+               std::string(what) + ": " + std::generic_category().message(error_number),
+               {}};
 }
 
 }  // namespace offcpu

@@ -41,7 +41,8 @@ const Check* FirstMissing(const std::vector<Check>& checks) {
 
 std::string DoctorText(const std::vector<Check>& checks) {
   using Align = output::TextTable::Align;
-  output::TextTable table({{"CHECK", Align::kLeft}, {"STATUS", Align::kLeft}, {"FOUND", Align::kLeft}});
+  output::TextTable table(
+      {{"CHECK", Align::kLeft}, {"STATUS", Align::kLeft}, {"FOUND", Align::kLeft}});
   std::string remedies;
   for (const Check& check : checks) {
     table.AddRow({check.name, std::string(StatusName(check.status)), check.found});
@@ -87,7 +88,8 @@ Result<int> RunDoctor(const std::string& format) {
 }  // namespace
 
 Command AddDoctor(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("doctor", "What works here, and what to do about the rest");
+  CLI::App* command =
+      app.add_subcommand("doctor", "What works here, and what to do about the rest");
   auto format = std::make_shared<std::string>("text");
   command->add_option("--format", *format, "Form of the result")
       ->check(CLI::IsMember({"text", "json"}))

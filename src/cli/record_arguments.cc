@@ -37,11 +37,11 @@ Result<record::Target> MakeTarget(const RecordArguments& arguments) {
   }
   record::Target target;
   using Kind = record::Target::Kind;
-  target.kind = !arguments.pids.empty()   ? Kind::kProcesses
-                : !arguments.tids.empty() ? Kind::kThreads
-                : arguments.all           ? Kind::kAll
+  target.kind = !arguments.pids.empty()    ? Kind::kProcesses
+                : !arguments.tids.empty()  ? Kind::kThreads
+                : arguments.all            ? Kind::kAll
                 : arguments.cgroup.empty() ? Kind::kCommand
-                                         : Kind::kCgroup;
+                                           : Kind::kCgroup;
   target.pids = arguments.pids;
   target.tids = arguments.tids;
   target.cgroup = arguments.cgroup;
@@ -91,8 +91,9 @@ void AddTargetOptions(CLI::App& command, RecordArguments& arguments) {
   command.add_option("COMMAND", arguments.command, "Run it and record it from exec to exit")
       ->type_name("[-- COMMAND [ARGUMENT...]]")
       ->group(kGroup);
-  command.add_flag("--follow", arguments.follow,
-                   "Record child processes too (of a COMMAND: the default)")
+  command
+      .add_flag("--follow", arguments.follow,
+                "Record child processes too (of a COMMAND: the default)")
       ->group(kGroup);
   command.add_flag("--no-follow", arguments.no_follow, "Do not record a COMMAND's child processes")
       ->excludes("--follow")
@@ -138,7 +139,8 @@ void AddRecordingOptions(CLI::App& command, RecordArguments& arguments) {
       ->check(CLI::IsMember({"user,kernel", "kernel,user", "user", "kernel", "none"}))
       ->capture_default_str()
       ->group(kGroup);
-  command.add_option("--max-stack", arguments.max_stack, "Frames of a stack, user and kernel together")
+  command
+      .add_option("--max-stack", arguments.max_stack, "Frames of a stack, user and kernel together")
       ->type_name("N")
       ->check(CLI::Range(1, 0xffff))
       ->group(kGroup);

@@ -5,7 +5,8 @@
 
 namespace offcpu::model {
 
-using Pid = int32_t;  // a process (the kernel's tgid); ids are those of the recorder's pid namespace
+using Pid =
+    int32_t;  // a process (the kernel's tgid); ids are those of the recorder's pid namespace
 using Tid = int32_t;  // a thread (the kernel's pid); 0 is a CPU's idle task
 using Cpu = int32_t;
 

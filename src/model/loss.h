@@ -13,7 +13,8 @@ struct Loss {
   Cpu cpu = 0;
   Nanos from = 0;
   Nanos to = 0;
-  uint64_t count = 0;  // 0 when only the possibility is known (no PERF_FORMAT_LOST before Linux 6.0)
+  uint64_t count =
+      0;  // 0 when only the possibility is known (no PERF_FORMAT_LOST before Linux 6.0)
 };
 
 // The `to` of a loss whose end has not been seen yet.

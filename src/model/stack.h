@@ -16,7 +16,8 @@ using ModuleId = uint32_t;
 // A file that a process had mapped executable, as the kernel told it.
 struct Module {
   Pid pid = 0;       // a process that has or had it mapped, in the recorder's pid namespace
-  std::string path;  // in that process's mount namespace; "[vdso]", "//anon", "[heap]", "/memfd:x (deleted)"
+  std::string path;  // in that process's mount namespace; "[vdso]", "//anon", "[heap]", "/memfd:x
+                     // (deleted)"
   uint32_t device_major = 0;
   uint32_t device_minor = 0;
   uint64_t inode = 0;

@@ -38,7 +38,10 @@ std::string TimeTable(const profile::Profile& profile) {
     sum.newborn_ns += thread.newborn_ns;
     sum.unknown_ns += thread.unknown_ns;
   }
-  TextTable table({{"TIME OF ALL THREADS", Align::kLeft}, {"", Align::kRight}, {"", Align::kRight}, {"", Align::kLeft}});
+  TextTable table({{"TIME OF ALL THREADS", Align::kLeft},
+                   {"", Align::kRight},
+                   {"", Align::kRight},
+                   {"", Align::kLeft}});
   const auto row = [&](const char* name, Nanos time, const char* remark) {
     if (time != 0) table.AddRow({name, FormatDuration(time), FormatShare(time, lives), remark});
   };
@@ -79,7 +82,8 @@ std::string StackTable(const profile::Profile& profile, const analyze::Overview&
   for (const analyze::HeavyStack& stack : analyze::HeaviestStacks(profile, kStacks)) {
     text += fmt::format("{}. {} ({}) in {} intervals, mean {}, max {}\n   {}\n", ++rank,
                         FormatDuration(stack.ns), FormatShare(stack.ns, overview.kept_ns),
-                        stack.intervals, FormatDuration(stack.ns / std::max<uint64_t>(stack.intervals, 1)),
+                        stack.intervals,
+                        FormatDuration(stack.ns / std::max<uint64_t>(stack.intervals, 1)),
                         FormatDuration(stack.max_ns), ShortStack(profile, stack));
   }
   return text;
@@ -89,9 +93,10 @@ std::string StackTable(const profile::Profile& profile, const analyze::Overview&
 
 std::string DigestText(const profile::Profile& profile) {
   const analyze::Overview overview = analyze::OverviewOf(profile);
-  std::string text = fmt::format("Recorded {} for {}: {} threads of {} processes, back end {}.\n",
-                                 Printable(profile.origin.target), FormatDuration(profile.window_ns),
-                                 overview.threads, overview.processes, profile.origin.backend);
+  std::string text =
+      fmt::format("Recorded {} for {}: {} threads of {} processes, back end {}.\n",
+                  Printable(profile.origin.target), FormatDuration(profile.window_ns),
+                  overview.threads, overview.processes, profile.origin.backend);
   text += '\n' + TimeTable(profile) + '\n' + StackTable(profile, overview) + '\n';
   text += profile.lost_events == 0 ? "No events were lost.\n" : "";
   if (const std::string missing = MissingLine(profile); !missing.empty()) text += missing + '\n';

@@ -95,7 +95,8 @@ bool ParseMappingLine(std::string_view line, model::Map* map) {
 }  // namespace
 
 std::optional<ThreadStat> ParseThreadStat(std::string_view text) {
-  // The name stands in parentheses and may hold any byte, ')' and blanks too: find its end from the right.
+  // The name stands in parentheses and may hold any byte, ')' and blanks too: find its end from the
+  // right.
   const size_t open = text.find('(');
   const size_t close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};

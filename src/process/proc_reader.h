@@ -24,7 +24,7 @@ struct ThreadStat {
   uint32_t task_state = 0;  // model::TaskState of the letter
   model::Pid parent = 0;
   bool kernel_thread = false;
-  model::Cpu cpu = -1;      // where it ran last
+  model::Cpu cpu = -1;  // where it ran last
 };
 
 std::optional<ThreadStat> ReadThreadStat(model::Pid pid, model::Tid tid);
@@ -37,8 +37,9 @@ std::vector<model::Tid> ListThreads(model::Pid pid);
 // The process a thread belongs to (Tgid of /proc/TID/status).
 std::optional<model::Pid> ProcessOfThread(model::Tid tid);
 
-// The name of the program that a dynamic loader runs, when it was started by hand ("ld-linux.so.2 [options]
-// program"): the base name of the program from /proc/PID/cmdline, if `comm` is a loader's name.
+// The name of the program that a dynamic loader runs, when it was started by hand ("ld-linux.so.2
+// [options] program"): the base name of the program from /proc/PID/cmdline, if `comm` is a loader's
+// name.
 std::optional<model::Comm> NameBehindLoader(model::Pid pid, const model::Comm& comm);
 std::optional<model::Comm> ProgramOfLoader(std::string_view cmdline);
 

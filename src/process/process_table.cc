@@ -153,8 +153,8 @@ void ProcessTable::ApplyMap(const model::Map& map) {
       kept.insert(kept.begin(), {last->start, added.start, last->file_offset, last->module});
     }
     if (last->end > added.end) {
-      kept.push_back({added.end, last->end, last->file_offset + (added.end - last->start),
-                      last->module});
+      kept.push_back(
+          {added.end, last->end, last->file_offset + (added.end - last->start), last->module});
     }
   }
   first = ranges.erase(first, last);

@@ -32,7 +32,8 @@ struct Row {
 
 // Who the followed threads were and what their processes had mapped, as of the last event applied:
 // apply events in time order. Foreign processes are not kept. Threads and mappings of ended
-// processes are let go; rows and names stay, up to `max_rows`, after which new threads share one row.
+// processes are let go; rows and names stay, up to `max_rows`, after which new threads share one
+// row.
 class ProcessTable {
  public:
   explicit ProcessTable(size_t max_rows = 100'000);

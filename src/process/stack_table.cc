@@ -61,7 +61,8 @@ bool StackTable::Equals(const Entry& entry, const Entry& key,
                         std::span<const uint64_t> addresses) const {
   return entry.hash == key.hash && entry.length == key.length && entry.pid == key.pid &&
          entry.generation == key.generation && entry.truncated == key.truncated &&
-         std::equal(addresses.begin(), addresses.end(), addresses_.begin() + static_cast<ptrdiff_t>(entry.begin));
+         std::equal(addresses.begin(), addresses.end(),
+                    addresses_.begin() + static_cast<ptrdiff_t>(entry.begin));
 }
 
 model::StackId StackTable::Add(const Entry& key, std::span<const uint64_t> addresses) {

@@ -19,9 +19,7 @@ namespace {
 // Stands for both stacks of what joined after max_entries.
 constexpr model::StackId kTooManyStacks = ~model::StackId{0};
 
-model::SymbolFrame Marker(const char* name) {
-  return {model::FrameKind::kMarker, false, name, {}};
-}
+model::SymbolFrame Marker(const char* name) { return {model::FrameKind::kMarker, false, name, {}}; }
 
 // Open addressing: a power of two of places, each the number of a cell or 0, at most half of them
 // taken.
@@ -115,8 +113,7 @@ class StackNamer {
     if (stack == kTooManyStacks) return {Marker("[too many stacks]")};
     std::vector<model::SymbolFrame> frames = names_(stack);
     if (frames.size() > kMaxStackDepth) {  // keep what is next to the leaf
-      frames.erase(frames.begin(),
-                   frames.end() - static_cast<ptrdiff_t>(kMaxStackDepth) + 1);
+      frames.erase(frames.begin(), frames.end() - static_cast<ptrdiff_t>(kMaxStackDepth) + 1);
       frames.insert(frames.begin(), Marker("[truncated stack]"));
     }
     return frames;
@@ -133,15 +130,15 @@ struct Builder::Impl {
   explicit Impl(Options given) : options(given) {}
 
   Cell* CellFor(const model::Interval& interval, std::string_view process);
-  Entry TakeEntry(Cell* cell, unsigned shift, const std::vector<Thread>& threads, Interner* interner,
-                  StackNamer* stacks) const;
+  Entry TakeEntry(Cell* cell, unsigned shift, const std::vector<Thread>& threads,
+                  Interner* interner, StackNamer* stacks) const;
 
   Options options;
   CellTable table;
   NameTable names;
   unsigned when_shift = 0;
-  Nanos last_end = 0;           // of all intervals, from the window's start
-  size_t too_many_cells = 0;    // of all, those that have no stacks of their own
+  Nanos last_end = 0;         // of all intervals, from the window's start
+  size_t too_many_cells = 0;  // of all, those that have no stacks of their own
   uint64_t merged_intervals = 0;
   Nanos merged_ns = 0;
 };
@@ -241,8 +238,7 @@ Profile Builder::Build(Profile frame, const std::vector<ThreadInput>& threads,
   StackNamer stacks(&interner, names);
   profile.entries.reserve(impl_->table.cells().size());
   for (Cell& cell : impl_->table.cells()) {
-    profile.entries.push_back(
-        impl_->TakeEntry(&cell, shift, profile.threads, &interner, &stacks));
+    profile.entries.push_back(impl_->TakeEntry(&cell, shift, profile.threads, &interner, &stacks));
   }
   if (impl_->merged_intervals > 0) {
     profile.notes.push_back({"merged_intervals", impl_->merged_intervals, impl_->merged_ns});

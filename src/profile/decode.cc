@@ -79,8 +79,9 @@ class Decoder {
 
  private:
   Error Damaged(std::string_view what) const {
-    return Failed(fmt::format("{} is damaged: {}, in the record at byte {}", name_, what, record_begin_),
-                  std::string(kDamagedHint));
+    return Failed(
+        fmt::format("{} is damaged: {}, in the record at byte {}", name_, what, record_begin_),
+        std::string(kDamagedHint));
   }
   Error CutOff() const {
     return Failed(fmt::format("{} is cut off at byte {}", name_, bytes_.size()),
@@ -215,8 +216,10 @@ class Decoder {
     Thread& thread = profile_.threads.emplace_back();
     thread.pid = in.pid();
     thread.tid = in.tid();
-    thread.inner_pid = static_cast<model::Pid>(Sum(static_cast<uint32_t>(in.pid()), in.inner_pid()));
-    thread.inner_tid = static_cast<model::Tid>(Sum(static_cast<uint32_t>(in.tid()), in.inner_tid()));
+    thread.inner_pid =
+        static_cast<model::Pid>(Sum(static_cast<uint32_t>(in.pid()), in.inner_pid()));
+    thread.inner_tid =
+        static_cast<model::Tid>(Sum(static_cast<uint32_t>(in.tid()), in.inner_tid()));
     thread.comm = in.comm();
     thread.process = in.process();
     thread.kernel_thread = in.kernel_thread();
@@ -306,7 +309,8 @@ class Decoder {
     parts_.clear();
     for (Parts parts(in.when()); !parts.empty();) {
       const auto [amount, gap] = parts.Take();
-      if (amount == 0 || gap >= kMaxWhenBuckets - next) return Damaged("a time line that is not possible");
+      if (amount == 0 || gap >= kMaxWhenBuckets - next)
+        return Damaged("a time line that is not possible");
       parts_.emplace_back(next + gap, amount << shift);
       next += gap + 1;
       sum += amount;
@@ -398,8 +402,8 @@ Result<Profile> ParseProfile(std::span<const std::byte> bytes, const std::string
   const auto high = static_cast<unsigned char>(text[kProfileMagic.size() + 1]);
   const unsigned version = low | static_cast<unsigned>(high) << 8;
   if (version != kProfileVersion) {
-    return Failed(fmt::format("{} is a profile of version {}, and this offcpu reads version {}", name,
-                              version, kProfileVersion),
+    return Failed(fmt::format("{} is a profile of version {}, and this offcpu reads version {}",
+                              name, version, kProfileVersion),
                   "read it with the offcpu that wrote it, or with a newer one");
   }
   return Decoder(bytes, name).Run();

@@ -225,9 +225,7 @@ void Encoder::PutLoss(const LossSpan& loss) {
   PutRecord(v1::Record::kLoss, out);
 }
 
-void Encoder::PutWarning(const std::string& warning) {
-  PutRecord(v1::Record::kWarning, warning);
-}
+void Encoder::PutWarning(const std::string& warning) { PutRecord(v1::Record::kWarning, warning); }
 
 void Encoder::PutEnd() {
   v1::End end;

@@ -15,7 +15,7 @@ namespace offcpu::profile {
 
 using namespace std::string_view_literals;
 constexpr std::string_view kProfileMagic = "OFFCPUPRF\0"sv;
-constexpr size_t kHeaderBytes = 12;  // the magic and the version, little endian
+constexpr size_t kHeaderBytes = 12;       // the magic and the version, little endian
 constexpr unsigned kLengthDelimited = 2;  // protobuf's wire type of all records' fields
 
 // Entry.reason counts from the usual one, so that this needs no byte.

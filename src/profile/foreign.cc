@@ -63,11 +63,13 @@ std::string_view TextKind(std::string_view head) {
 
 Error NotAProfile(std::string_view bytes, const std::string& name) {
   const auto refuse = [&](std::string_view looks_like, std::string_view hint) {
-    return Failed(fmt::format("{} is not an offcpu profile: {}", name, looks_like), std::string(hint));
+    return Failed(fmt::format("{} is not an offcpu profile: {}", name, looks_like),
+                  std::string(hint));
   };
   if (bytes.empty()) return refuse("it is empty", kRecordHint);
   for (const Kind& kind : kKinds) {
-    if (bytes.starts_with(kind.magic)) return refuse(fmt::format("it looks like {}", kind.looks_like), kind.hint);
+    if (bytes.starts_with(kind.magic))
+      return refuse(fmt::format("it looks like {}", kind.looks_like), kind.hint);
   }
   const std::string_view head = bytes.substr(0, 4096);
   if (IsText(head)) return refuse(fmt::format("it looks like {}", TextKind(head)), kRecordHint);

@@ -12,8 +12,8 @@
 #include "model/sched_event.h"
 #include "model/stack.h"
 
-// The profile as a value: what the recorder makes, the file holds and every command reads. Times are
-// nanoseconds of CLOCK_MONOTONIC, `*_ns` offsets count from the start of the window. Ids are
+// The profile as a value: what the recorder makes, the file holds and every command reads. Times
+// are nanoseconds of CLOCK_MONOTONIC, `*_ns` offsets count from the start of the window. Ids are
 // positions in the vectors; id 0 is the empty string, "no frame", "no stack" and "no thread", so
 // element 0 of each vector is a placeholder. proto/profile.proto and offcpu-profile(5) describe
 // the same thing on disk.
@@ -47,13 +47,14 @@ struct StackNode {
 // newborn + unknown = last_ns - first_ns, and blocked = sleeping + runqueue + unsplit.
 struct Thread {
   model::Pid pid = 0;
-  model::Tid tid = 0;         // 0: a row that stands for several ended threads of the process
-  model::Pid inner_pid = 0;   // ids in the thread's own pid namespace; equal to pid, tid outside one
+  model::Tid tid = 0;        // 0: a row that stands for several ended threads of the process
+  model::Pid inner_pid = 0;  // ids in the thread's own pid namespace; equal to pid, tid outside one
   model::Tid inner_tid = 0;
-  StringId comm = 0;          // last name of the thread
-  StringId process = 0;       // last name of the process (its leader's comm)
+  StringId comm = 0;     // last name of the thread
+  StringId process = 0;  // last name of the process (its leader's comm)
   bool kernel_thread = false;
-  uint64_t merged_threads = 0;  // tid 0 only: how many; then first_ns is 0, last_ns the sum of lives
+  uint64_t merged_threads =
+      0;  // tid 0 only: how many; then first_ns is 0, last_ns the sum of lives
   Nanos first_ns = 0;
   Nanos last_ns = 0;
   Nanos on_cpu_ns = 0;
@@ -82,20 +83,22 @@ struct Entry {
   model::Reason reason = model::Reason::kUnspecified;
   uint32_t task_state = 0;  // model::TaskState bits
   ThreadId thread = 0;
-  StringId comm = 0;     // names at the switch-out
+  StringId comm = 0;  // names at the switch-out
   StringId process = 0;
   uint64_t intervals = 0;
   uint64_t left_open = 0;   // of them: began before the window
   uint64_t right_open = 0;  // of them: had not ended at its end
   Nanos before_ns = 0;      // time of left-open ones before the window, where known (approximate)
   Nanos observed_ns = 0;
-  Nanos estimated_ns = 0;   // equals observed_ns while nothing is sampled
-  Nanos sleeping_ns = 0;    // sleeping + runqueue + unsplit = observed
+  Nanos estimated_ns = 0;  // equals observed_ns while nothing is sampled
+  Nanos sleeping_ns = 0;   // sleeping + runqueue + unsplit = observed
   Nanos runqueue_ns = 0;
   Nanos unsplit_ns = 0;
   Nanos max_ns = 0;
-  Histogram when;     // bucket b covers [b, b+1) * Profile::when_bucket_ns from the window's start; amount ns
-  Histogram lengths;  // bucket b: durations in [2^b, 2^(b+1)) ns, 0 ns in bucket 0; amount intervals
+  Histogram when;  // bucket b covers [b, b+1) * Profile::when_bucket_ns from the window's start;
+                   // amount ns
+  Histogram
+      lengths;  // bucket b: durations in [2^b, 2^(b+1)) ns, 0 ns in bucket 0; amount intervals
 
   bool operator==(const Entry&) const = default;
 };
@@ -124,15 +127,15 @@ struct Origin {
   std::string backend;   // "perf"
   std::string host;
   std::string kernel_release;
-  std::string machine;   // x86_64
-  std::string command;   // the command line, for people
-  std::string target;    // "pid 4711", "all", "cgroup /a/b", "command make -j4"
+  std::string machine;               // x86_64
+  std::string command;               // the command line, for people
+  std::string target;                // "pid 4711", "all", "cgroup /a/b", "command make -j4"
   std::vector<std::string> reasons;  // kept by --reasons, in the order of model::Reason
   uint32_t cpus = 0;
-  Nanos start_monotonic_ns = 0;  // the window's start
+  Nanos start_monotonic_ns = 0;    // the window's start
   uint64_t start_realtime_ns = 0;  // the same moment, Unix time
-  bool time_split = true;   // wake-ups were recorded
-  bool estimated = false;   // stacks were sampled: estimated_ns differs from observed_ns
+  bool time_split = true;          // wake-ups were recorded
+  bool estimated = false;          // stacks were sampled: estimated_ns differs from observed_ns
 
   bool operator==(const Origin&) const = default;
 };

@@ -54,10 +54,10 @@ Fault TextFault(const Profile& profile) {
   const Origin& o = profile.origin;
   const auto too_long = [](std::string_view text) { return text.size() > kMaxTextBytes; };
   bool bad = false;
-  for (std::string_view text : {std::string_view(o.producer), std::string_view(o.backend),
-                                std::string_view(o.host), std::string_view(o.kernel_release),
-                                std::string_view(o.machine), std::string_view(o.command),
-                                std::string_view(o.target)}) {
+  for (std::string_view text :
+       {std::string_view(o.producer), std::string_view(o.backend), std::string_view(o.host),
+        std::string_view(o.kernel_release), std::string_view(o.machine),
+        std::string_view(o.command), std::string_view(o.target)}) {
     bad |= too_long(text);
   }
   for (const std::string& text : o.reasons) bad |= too_long(text);
@@ -171,7 +171,8 @@ Fault EntryFault(const Entry& e, const Profile& p) {
   if (e.left_open > e.intervals || e.right_open > e.intervals) {
     return "has more open intervals than intervals";
   }
-  if (e.left_open == 0 && e.before_ns != 0) return "has time before the window, but none open there";
+  if (e.left_open == 0 && e.before_ns != 0)
+    return "has time before the window, but none open there";
   if (!AddUpTo(e.observed_ns, {e.sleeping_ns, e.runqueue_ns, e.unsplit_ns})) {
     return "has parts that do not add up to its time";
   }

@@ -49,8 +49,8 @@ std::string PathInHierarchy(const std::string& directory) {
       const auto fields = Split(line, ' ');
       if (fields.size() < 3 || !fields[2].starts_with("cgroup")) continue;
       const std::string_view point = fields[1];
-      const bool below = whole.starts_with(point) &&
-                         (whole.size() == point.size() || whole[point.size()] == '/');
+      const bool below =
+          whole.starts_with(point) && (whole.size() == point.size() || whole[point.size()] == '/');
       if (below) best = std::max(best, point.size());
     }
   }
@@ -68,7 +68,8 @@ Follower::Follower(const Target& target, process::ProcessTable& processes)
 Result<void> Follower::Check() const {
   if (target_.kind == Target::Kind::kProcesses) {
     for (model::Pid pid : target_.pids) {
-      if (pid == self_) return UsageError("--pid " + std::to_string(pid) + ": offcpu does not record itself");
+      if (pid == self_)
+        return UsageError("--pid " + std::to_string(pid) + ": offcpu does not record itself");
       if (process::ProcessOfThread(pid) == pid) continue;
       if (const auto process = process::ProcessOfThread(pid)) {
         return Failed("--pid " + std::to_string(pid) + ": this is a thread of process " +
@@ -149,9 +150,9 @@ bool Follower::FollowsFork(const model::Fork& fork) {
   if (fork.pid == fork.parent_pid) {
     return processes_.HasProcess(fork.pid) && target_.kind != Target::Kind::kThreads;
   }
-  const bool follows = target_.kind == Target::Kind::kAll ||
-                       (parent_followed && (target_.follow_children ||
-                                            target_.kind == Target::Kind::kCgroup));
+  const bool follows =
+      target_.kind == Target::Kind::kAll ||
+      (parent_followed && (target_.follow_children || target_.kind == Target::Kind::kCgroup));
   if (!follows) return false;
   const model::ThreadRow parent = processes_.FindThread(fork.parent_tid);
   const bool has_parent = parent != 0;

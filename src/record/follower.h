@@ -12,7 +12,8 @@
 
 namespace offcpu::record {
 
-// Decides who is followed, and keeps the process table of exactly those. The recorder itself never is.
+// Decides who is followed, and keeps the process table of exactly those. The recorder itself never
+// is.
 class Follower : public model::ThreadDirectory {
  public:
   Follower(const Target& target, process::ProcessTable& processes);

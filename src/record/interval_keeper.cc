@@ -35,14 +35,15 @@ std::vector<profile::Counter> IntervalKeeper::ByReason() const {
   std::vector<profile::Counter> counters;
   for (const Reason reason : {Reason::kBlocked, Reason::kRunnable, Reason::kPreempted}) {
     const auto at = static_cast<size_t>(reason);
-    counters.push_back({std::string(model::kReasonNames[at]), by_reason_[at].count, by_reason_[at].ns});
+    counters.push_back(
+        {std::string(model::kReasonNames[at]), by_reason_[at].count, by_reason_[at].ns});
   }
   return counters;
 }
 
 std::vector<profile::Counter> IntervalKeeper::Rejected() const {
-  constexpr std::array<const char*, kCauses> kNames{
-      "reason", "min_off_cpu", "max_off_cpu", "state", "user_thread", "kernel_thread"};
+  constexpr std::array<const char*, kCauses> kNames{"reason", "min_off_cpu", "max_off_cpu",
+                                                    "state",  "user_thread", "kernel_thread"};
   std::vector<profile::Counter> counters;
   for (size_t cause = 0; cause < kCauses; ++cause) {
     if (rejected_[cause].count == 0) continue;

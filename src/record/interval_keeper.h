@@ -17,11 +17,13 @@ class IntervalKeeper {
  public:
   explicit IntervalKeeper(const Selection& selection) : selection_(selection) {}
 
-  // Counts the interval; true when it is to be kept. The first rule that rejects it names the cause.
+  // Counts the interval; true when it is to be kept. The first rule that rejects it names the
+  // cause.
   bool Keep(const model::Interval& interval, bool kernel_thread);
 
   std::vector<profile::Counter> ByReason() const;
-  std::vector<profile::Counter> Rejected() const;  // causes that occurred, in the order of the rules
+  std::vector<profile::Counter> Rejected()
+      const;  // causes that occurred, in the order of the rules
 
  private:
   enum Cause { kReason, kMinimum, kMaximum, kState, kUserThread, kKernelThread, kCauses, kKept };

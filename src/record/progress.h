@@ -7,8 +7,8 @@
 
 namespace offcpu::record {
 
-// The line on a terminal that tells how far the recording is, rewritten once a second; the destructor
-// wipes it.
+// The line on a terminal that tells how far the recording is, rewritten once a second; the
+// destructor wipes it.
 class Progress {
  public:
   Progress(bool enabled, Nanos start) : enabled_(enabled), start_(start), next_(start) {}

@@ -32,8 +32,8 @@ using source::perf::PerfSource;
 constexpr Nanos kTick = 100'000'000;
 constexpr Nanos kRescan = kNanosPerSecond;
 
-// Rings overflow when the reader has to wait behind what it records. Needs CAP_SYS_NICE; without it the
-// recording works all the same. Applies to the calling thread alone (sched(7)).
+// Rings overflow when the reader has to wait behind what it records. Needs CAP_SYS_NICE; without it
+// the recording works all the same. Applies to the calling thread alone (sched(7)).
 void RaisePriority() {
   constexpr int kReaderNice = -15;
   if (::setpriority(PRIO_PROCESS, 0, kReaderNice) != 0) {
@@ -123,8 +123,9 @@ Result<void> Recorder::Impl::Prepare() {
   LogVerbose(fmt::format("perf back end: {} CPUs, rings of {} KiB", source->cpu_count(),
                          source->buffer_bytes() / 1024));
   if (const auto covered = source->covered_cpus(); !covered.empty()) {
-    LogVerbose(fmt::format("switch records on CPU {} too: tracepoints do not tell every switch there",
-                           fmt::join(covered, ",")));
+    LogVerbose(
+        fmt::format("switch records on CPU {} too: tracepoints do not tell every switch there",
+                    fmt::join(covered, ",")));
   }
   return {};
 }

@@ -151,7 +151,8 @@ void Session::OnExec(const model::CommChange& event) {
     had_target_ = true;
     return;
   }
-  // A thread that is not the leader takes over the leader's id; its own never gets an exit record (K2).
+  // A thread that is not the leader takes over the leader's id; its own never gets an exit record
+  // (K2).
   const std::vector<model::Tid> threads = processes_.ThreadsOf(event.pid);
   auto caller = std::find_if(threads.begin(), threads.end(), [&](model::Tid tid) {
     return tid != event.pid && tracker_.IsRunning(tid, event.cpu);
@@ -213,12 +214,11 @@ void Session::KeepLeftOpen(const ExecStartOffset& exec_start_offset) {
     const NewcomerInfo* info = worker_.InfoOf(interval.thread);
     const bool valid = info != nullptr && (interval.right_open || info->read_time < interval.end);
     if (options_.kernel_stacks) {
-      interval.kernel_stack = valid && info->kernel_stack != 0 ? info->kernel_stack
-                                                               : SymbolWorker::kAsleepBefore;
+      interval.kernel_stack =
+          valid && info->kernel_stack != 0 ? info->kernel_stack : SymbolWorker::kAsleepBefore;
     }
-    const auto offset = exec_start_offset(seed_cpus_.size() > interval.thread
-                                              ? seed_cpus_[interval.thread]
-                                              : model::Cpu{-1});
+    const auto offset = exec_start_offset(
+        seed_cpus_.size() > interval.thread ? seed_cpus_[interval.thread] : model::Cpu{-1});
     if (valid && info->exec_start && offset) {
       const auto since = static_cast<int64_t>(*info->exec_start) + *offset;
       if (since > 0 && static_cast<Nanos>(since) <= interval.start) {
@@ -231,8 +231,8 @@ void Session::KeepLeftOpen(const ExecStartOffset& exec_start_offset) {
 }
 
 void Session::Flush() {
-  worker_.Give({processes_.TakeNewModules(), stacks_.TakeNewStacks(),
-                std::exchange(newcomers_, {})});
+  worker_.Give(
+      {processes_.TakeNewModules(), stacks_.TakeNewStacks(), std::exchange(newcomers_, {})});
 }
 
 // ---- the result ---------------------------------------------------------------------------------

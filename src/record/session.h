@@ -19,8 +19,8 @@
 
 namespace offcpu::record {
 
-// One recording, from events to a profile: joins process table, tracker, stacks, symbols and builder.
-// It knows no back end, so recorded events can be fed in as well as live ones.
+// One recording, from events to a profile: joins process table, tracker, stacks, symbols and
+// builder. It knows no back end, so recorded events can be fed in as well as live ones.
 class Session : public model::EventSink, public model::IntervalSink {
  public:
   explicit Session(const Options& options);
@@ -87,8 +87,8 @@ class Session : public model::EventSink, public model::IntervalSink {
   bool window_open_ = false;
   bool had_target_ = false;
   std::vector<Newcomer> newcomers_;
-  std::vector<model::Cpu> seed_cpus_;             // by ThreadRow; -1: unknown
-  std::vector<model::Interval> left_open_;        // kept back until /proc's answers are in
+  std::vector<model::Cpu> seed_cpus_;       // by ThreadRow; -1: unknown
+  std::vector<model::Interval> left_open_;  // kept back until /proc's answers are in
   std::vector<model::Loss> losses_;
   uint64_t lost_events_ = 0;
   uint64_t losses_not_kept_ = 0;

@@ -39,7 +39,8 @@ void SymbolWorker::Finish() {
     finishing_ = true;
     filled_.notify_one();
   }
-  // The result is being waited for now. Allowed since Linux 2.6.39; where it is refused it takes longer.
+  // The result is being waited for now. Allowed since Linux 2.6.39; where it is refused it takes
+  // longer.
   const sched_param param{};
   ::pthread_setschedparam(thread_.native_handle(), SCHED_OTHER, &param);
   thread_.join();

@@ -25,7 +25,8 @@ struct Newcomer {
   bool asleep = false;  // it was when the recording began: where, and since when?
 };
 
-// What /proc said of it. All but the ids hold for its left-open interval if that ended after `read_time`.
+// What /proc said of it. All but the ids hold for its left-open interval if that ended after
+// `read_time`.
 struct NewcomerInfo {
   model::Pid inner_pid = 0;  // in the thread's own pid namespace
   model::Tid inner_tid = 0;
@@ -34,8 +35,8 @@ struct NewcomerInfo {
   model::StackId kernel_stack = 0;  // its functions, named already; 0: not readable
 };
 
-// The symbolize thread: names stacks and looks into /proc while events flow, at SCHED_IDLE so that it
-// takes no time from anyone, so that nothing is left to do at the stop and short-lived processes
+// The symbolize thread: names stacks and looks into /proc while events flow, at SCHED_IDLE so that
+// it takes no time from anyone, so that nothing is left to do at the stop and short-lived processes
 // still have names. The drain thread hands over whole batches and never waits for it.
 class SymbolWorker {
  public:

@@ -5,10 +5,10 @@
 
 namespace offcpu::sched {
 
-// Cuts an interval into its time parts; they add up to its duration. A blocked interval sleeps until
-// the wake-up and waits for a CPU after it; without a wake-up it is unsplit, unless it had not ended
-// and wake-ups were being recorded (`wakeups_recorded`): then it was still asleep. A runnable or
-// preempted one waits for a CPU all along.
+// Cuts an interval into its time parts; they add up to its duration. A blocked interval sleeps
+// until the wake-up and waits for a CPU after it; without a wake-up it is unsplit, unless it had
+// not ended and wake-ups were being recorded (`wakeups_recorded`): then it was still asleep. A
+// runnable or preempted one waits for a CPU all along.
 inline model::TimeParts SplitTime(const model::Interval& interval, bool wakeups_recorded) {
   model::TimeParts parts;
   const Nanos duration = interval.duration();

@@ -195,7 +195,8 @@ void Tracker::OnSwitchIn(const model::SwitchIn& event) {
 // that left; the one that arrived shows at its own switch-out, which finds it not running.
 void Tracker::LeaveUnseen(model::Cpu cpu) {
   const Tid tid = CpuAt(cpu).current;
-  if (IsRunning(tid, cpu)) threads_[slots_.Get(tid)].state = State::kUnknown;  // since its switch-in
+  if (IsRunning(tid, cpu))
+    threads_[slots_.Get(tid)].state = State::kUnknown;  // since its switch-in
 }
 
 void Tracker::NoteIdleBreak(model::Cpu cpu) {
@@ -229,7 +230,8 @@ void Tracker::SwitchOut(Thread& thread, const model::Switch& event, bool first_o
   thread.preempted = event.preempted;
   thread.wakeup = 0;
   thread.comm = event.prev_comm;
-  thread.stacks = event.chain.present ? stacks_.Intern(event.prev_pid, event.chain) : model::StackIds{};
+  thread.stacks =
+      event.chain.present ? stacks_.Intern(event.prev_pid, event.chain) : model::StackIds{};
 }
 
 void Tracker::EndBeforeSwitchOut(Thread& thread, const model::Switch& event, bool first_on_cpu) {
@@ -253,15 +255,12 @@ void Tracker::EndBeforeSwitchOut(Thread& thread, const model::Switch& event, boo
       }
       break;
     }
-    case State::kUnknown:
-      EndUnknown(thread, event.time);
-      break;
+    case State::kUnknown: EndUnknown(thread, event.time); break;
     case State::kOff:
     case State::kNewborn:
       EndHidden(thread, event.time);  // its switch-in was not seen
       break;
-    case State::kFree:
-      OFFCPU_CHECK(false);
+    case State::kFree: OFFCPU_CHECK(false);
   }
 }
 
@@ -276,33 +275,25 @@ void Tracker::SwitchTo(Thread& thread, model::Cpu cpu, Nanos time) {
 
 void Tracker::EndBeforeSwitchIn(Thread& thread, Nanos time) {
   switch (thread.state) {
-    case State::kOff:
-      EndOff(thread, time, /*right_open=*/false);
-      break;
-    case State::kInitial:
-      EndInitial(thread, time, /*right_open=*/false);
-      break;
+    case State::kOff: EndOff(thread, time, /*right_open=*/false); break;
+    case State::kInitial: EndInitial(thread, time, /*right_open=*/false); break;
     case State::kNewborn:
       if (!DropIfLost(thread, time)) AccountOf(thread).newborn += InWindow(thread.since, time);
       break;
     case State::kRunning:  // its switch-out was not seen
       EndHidden(thread, time);
       break;
-    case State::kUnknown:
-      EndUnknown(thread, time);
-      break;
-    case State::kFree:
-      OFFCPU_CHECK(false);
+    case State::kUnknown: EndUnknown(thread, time); break;
+    case State::kFree: OFFCPU_CHECK(false);
   }
 }
 
 void Tracker::OnWakeup(const model::Wakeup& event) {
   if (!Follows(event.tid)) return;
   Thread& thread = threads_[slots_.Get(event.tid)];
-  const bool waits =
-      thread.state == State::kInitial ||
-      (thread.state == State::kOff &&
-       model::ReasonOf(thread.task_state, thread.preempted) == Reason::kBlocked);
+  const bool waits = thread.state == State::kInitial ||
+                     (thread.state == State::kOff &&
+                      model::ReasonOf(thread.task_state, thread.preempted) == Reason::kBlocked);
   if (!waits || event.time < thread.since) {
     if (thread.state != State::kNewborn) ++counters_.outside_wakeups;
     return;
@@ -430,12 +421,8 @@ bool Tracker::RanAlone(const Thread& thread) const {
 
 void Tracker::FinishThread(Thread& thread, Nanos window_end) {
   switch (thread.state) {
-    case State::kRunning:
-      EndRunning(thread, window_end);
-      break;
-    case State::kOff:
-      EndOff(thread, window_end, /*right_open=*/true);
-      break;
+    case State::kRunning: EndRunning(thread, window_end); break;
+    case State::kOff: EndOff(thread, window_end, /*right_open=*/true); break;
     case State::kNewborn:
       if (!DropIfLost(thread, window_end)) {
         AccountOf(thread).newborn += InWindow(thread.since, window_end);
@@ -448,11 +435,8 @@ void Tracker::FinishThread(Thread& thread, Nanos window_end) {
         EndInitial(thread, window_end, /*right_open=*/true);
       }
       break;
-    case State::kUnknown:
-      EndUnknown(thread, window_end);
-      break;
-    case State::kFree:
-      return;
+    case State::kUnknown: EndUnknown(thread, window_end); break;
+    case State::kFree: return;
   }
   CloseAccount(thread, window_end);
 }

@@ -33,14 +33,14 @@ struct Account {
 
 // What went wrong on the way, counted (law 4).
 struct TrackerCounters {
-  uint64_t switches = 0;             // sched_switch events, all threads
-  uint64_t hidden_switches = 0;      // breaks of a CPU's continuity without a reported loss
-  uint64_t lost_intervals = 0;       // dropped because a loss lies in them
+  uint64_t switches = 0;         // sched_switch events, all threads
+  uint64_t hidden_switches = 0;  // breaks of a CPU's continuity without a reported loss
+  uint64_t lost_intervals = 0;   // dropped because a loss lies in them
   Nanos lost_time = 0;
-  uint64_t hidden_intervals = 0;     // dropped because their end was hidden
+  uint64_t hidden_intervals = 0;  // dropped because their end was hidden
   Nanos hidden_time = 0;
-  uint64_t backward_times = 0;       // an event older than the state it ends
-  uint64_t outside_wakeups = 0;      // wake-ups outside any open blocked interval
+  uint64_t backward_times = 0;   // an event older than the state it ends
+  uint64_t outside_wakeups = 0;  // wake-ups outside any open blocked interval
 };
 
 // A thread that existed when the recording began, as /proc showed it at `read_time`.
@@ -50,7 +50,7 @@ struct Seed {
   uint32_t task_state = 0;  // model::TaskState; kTaskRunning may also be waiting for a CPU
   model::Cpu cpu = -1;      // where it ran last
   Nanos read_time = 0;
-  Nanos born = 0;        // followed only since then (joined a cgroup); 0: since the window's start
+  Nanos born = 0;  // followed only since then (joined a cgroup); 0: since the window's start
 };
 
 // Turns scheduler events in time order into intervals and accounts. The one place that knows what
@@ -67,7 +67,8 @@ class Tracker {
   Tracker(model::IntervalSink& intervals, model::StackInterner& stacks,
           model::ThreadDirectory& directory, bool wakeups_recorded);
 
-  // The window's start; events before it set the scene but count for nothing. Called before all else.
+  // The window's start; events before it set the scene but count for nothing. Called before all
+  // else.
   void Begin(Nanos window_start) { window_start_ = window_start; }
   Nanos window_start() const { return window_start_; }
 
@@ -97,7 +98,8 @@ class Tracker {
   bool SeededAfter(model::Tid tid, Nanos time) const;
   bool Follows(model::Tid tid) const;
 
-  // CPUs on which a thread came from the idle task without a switch being seen, since the last call.
+  // CPUs on which a thread came from the idle task without a switch being seen, since the last
+  // call.
   std::vector<model::Cpu> TakeIdleBreaks();
 
   // A switch from the CPU's idle task was seen, so it is not hidden.
@@ -119,15 +121,15 @@ class Tracker {
 
   struct Thread {
     State state = State::kFree;
-    bool seeded = false;        // task_state and read_time are from a Seed
+    bool seeded = false;  // task_state and read_time are from a Seed
     bool exiting = false;
-    bool preempted = false;     // of the switch-out, in kOff
+    bool preempted = false;  // of the switch-out, in kOff
     model::Tid tid = 0;
     model::ThreadRow row = 0;
-    model::Cpu cpu = -1;        // where it runs, or ran last
+    model::Cpu cpu = -1;  // where it runs, or ran last
     uint32_t task_state = 0;
-    Nanos born = 0;             // or the window's start
-    Nanos since = 0;            // of the state
+    Nanos born = 0;   // or the window's start
+    Nanos since = 0;  // of the state
     Nanos read_time = 0;
     Nanos wakeup = 0;
     model::StackIds stacks;

@@ -24,7 +24,8 @@ Result<void> EnsureDescriptors(size_t needed) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return SystemError("read the limit of open files");
   if (limit.rlim_cur < limit.rlim_max) {
     limit.rlim_cur = limit.rlim_max;
-    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return SystemError("raise the limit of open files");
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0)
+      return SystemError("raise the limit of open files");
   }
   if (OpenDescriptors() + needed > limit.rlim_cur) {
     return Failed("recording needs " + std::to_string(needed) + " open files, the limit is " +

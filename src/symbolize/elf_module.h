@@ -36,9 +36,9 @@ class ElfModule {
   // no function is known there.
   std::vector<Name> Find(uint64_t file_offset);
 
-  // Whether the instruction before `file_offset` is a system call: then a thread that waits there is
-  // in the call, not yet at the offset, which may be of another inlined function. Only asked of the
-  // code where inlined functions are known; false otherwise.
+  // Whether the instruction before `file_offset` is a system call: then a thread that waits there
+  // is in the call, not yet at the offset, which may be of another inlined function. Only asked of
+  // the code where inlined functions are known; false otherwise.
   bool FollowsSystemCall(uint64_t file_offset) const;
 
   uint64_t debug_info_size() const { return debug_info_size_; }  // what is held

@@ -92,7 +92,8 @@ inline RecordBytes SampleHead(uint64_t event, int32_t pid, int32_t tid, Nanos ti
 inline std::vector<std::byte> MakeSwitch(const SwitchRecord& record) {
   const int32_t pid = record.head_pid != 0 ? record.head_pid : record.prev;
   const int32_t tid = record.head_tid != 0 ? record.head_tid : record.prev;
-  RecordBytes bytes = SampleHead(record.has_chain ? kStackEvent : kPlainEvent, pid, tid, record.time);
+  RecordBytes bytes =
+      SampleHead(record.has_chain ? kStackEvent : kPlainEvent, pid, tid, record.time);
   if (record.has_chain) {
     bytes.Add(static_cast<uint64_t>(record.chain.size()));
     for (uint64_t address : record.chain) bytes.Add(address);
@@ -122,7 +123,8 @@ inline std::vector<std::byte> MakeLost(Nanos time, uint64_t count) {
 class FakeRing {
  public:
   FakeRing() : page_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))) {
-    address_ = ::mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    address_ =
+        ::mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   }
   // May be taken once; the memory then belongs to the mapping.
   Mapping Take() { return Mapping(address_, 2 * page_); }
@@ -177,7 +179,9 @@ class EventLog : public model::EventSink {
   std::vector<uint64_t> user;
 
  private:
-  void Add(Nanos time, const std::string& text) { lines.push_back(std::to_string(time) + " " + text); }
+  void Add(Nanos time, const std::string& text) {
+    lines.push_back(std::to_string(time) + " " + text);
+  }
 };
 
 }  // namespace offcpu::test

@@ -54,11 +54,8 @@ Error OpenError(int reason, model::Cpu cpu) {
       error.hint = "the kernel needs CONFIG_PERF_EVENTS and must be Linux 4.1 or later";
       break;
     case EMFILE:
-    case ENFILE:
-      error.hint = "raise the limit of open files: ulimit -n";
-      break;
-    default:
-      break;
+    case ENFILE: error.hint = "raise the limit of open files: ulimit -n"; break;
+    default: break;
   }
   return error;
 }

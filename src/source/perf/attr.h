@@ -21,13 +21,14 @@ struct ChainOptions {
   bool any() const { return kernel || user; }
 };
 
-// All events share one record head: IDENTIFIER, TID, TIME, CPU (perf_event_open(2)), the same as the
-// trailer of the other records (sample_id_all); times are CLOCK_MONOTONIC. No PERF_SAMPLE_PERIOD:
-// it silently disables sampling (KF 1).
+// All events share one record head: IDENTIFIER, TID, TIME, CPU (perf_event_open(2)), the same as
+// the trailer of the other records (sample_id_all); times are CLOCK_MONOTONIC. No
+// PERF_SAMPLE_PERIOD: it silently disables sampling (KF 1).
 constexpr uint64_t kSampleHead =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 
-// fork, exec, comm, exit, mmap2; owns the ring. `wakeup_bytes`: poll() wakes when so much was written.
+// fork, exec, comm, exit, mmap2; owns the ring. `wakeup_bytes`: poll() wakes when so much was
+// written.
 perf_event_attr SidebandAttr(uint32_t wakeup_bytes);
 
 // PERF_RECORD_SWITCH of all threads on a CPU. Never two of these on one CPU: each record would come

@@ -96,9 +96,7 @@ void Decoder::DecodeSample(std::span<const std::byte> record, EventKind kind, Na
   ++counters_.events;
   switch (kind) {
     case EventKind::kStackSwitch:
-    case EventKind::kPlainSwitch:
-      DecodeSwitch(raw, head, chain, time, cpu, sink);
-      return;
+    case EventKind::kPlainSwitch: DecodeSwitch(raw, head, chain, time, cpu, sink); return;
     case EventKind::kWakeup: {
       model::Tid tid = 0;
       const auto result = kernel_compat::ReadWakeup(raw, options_.wakeup_format, &tid);
@@ -119,8 +117,7 @@ void Decoder::DecodeSample(std::span<const std::byte> record, EventKind kind, Na
       return;
     }
     case EventKind::kSideband:
-    case EventKind::kSwitchRecords:
-      ++counters_.malformed;  // these events have no samples
+    case EventKind::kSwitchRecords: ++counters_.malformed;  // these events have no samples
   }
 }
 
@@ -236,9 +233,7 @@ bool Decoder::DecodeOther(std::span<const std::byte> record, Nanos time, model::
       sink.OnMap(map);
       return true;
     }
-    default:
-      ++counters_.unknown;
-      return true;
+    default: ++counters_.unknown; return true;
   }
 }
 

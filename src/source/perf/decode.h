@@ -32,8 +32,8 @@ constexpr bool IsTiming(EventKind kind) {
 Nanos TimeOfRecord(std::span<const std::byte> record);
 
 // Tracepoint fields carry ids of the initial pid namespace, everything else those of the namespace
-// in which the events were opened. Inside a pid namespace of our own the two differ: each switch-out
-// tells both, and is where they are learnt. Threads outside our namespace become tid 0.
+// in which the events were opened. Inside a pid namespace of our own the two differ: each
+// switch-out tells both, and is where they are learnt. Threads outside our namespace become tid 0.
 class PidTranslator {
  public:
   explicit PidTranslator(bool active) : active_(active) {}

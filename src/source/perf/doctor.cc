@@ -88,15 +88,17 @@ Check CheckRecording(std::vector<model::Cpu>* covered, size_t* cpus) {
                                         (*source)->buffer_bytes() / 1024));
   if ((*source)->buffer_bytes() < options.buffer_bytes) {
     check.status = Status::kLimited;
-    check.remedy = "rings are smaller than the default: raise kernel.perf_event_mlock_kb or ulimit -l";
+    check.remedy =
+        "rings are smaller than the default: raise kernel.perf_event_mlock_kb or ulimit -l";
   }
   return check;
 }
 
 Check CheckIdle(const std::vector<model::Cpu>& covered) {
-  if (covered.empty()) return Optional(Works("idle tasks", "none was found to be hidden from tracepoints"));
-  Check check = Works("idle tasks", fmt::format("hidden from tracepoints on CPU {}",
-                                                fmt::join(covered, ",")));
+  if (covered.empty())
+    return Optional(Works("idle tasks", "none was found to be hidden from tracepoints"));
+  Check check = Works("idle tasks",
+                      fmt::format("hidden from tracepoints on CPU {}", fmt::join(covered, ",")));
   check.status = Status::kLimited;
   check.needed = false;
   check.remedy = "nothing to do: switch records take their place there, at some more cost";
@@ -112,16 +114,18 @@ Check CheckKernelSymbols() {
       return Optional(Works(name, "addresses readable in /proc/kallsyms"));
     }
   }
-  return Optional(Lacks(name, MakeError(ErrorCode::kPermission, "addresses in /proc/kallsyms are hidden",
-                                        "set kernel.kptr_restrict to 0 or 1 and give CAP_SYSLOG")));
+  return Optional(
+      Lacks(name, MakeError(ErrorCode::kPermission, "addresses in /proc/kallsyms are hidden",
+                            "set kernel.kptr_restrict to 0 or 1 and give CAP_SYSLOG")));
 }
 
 Check CheckSleeperStacks() {
   const char* name = "stacks of threads asleep before the start";
   const auto text = ReadSmallFile("/proc/self/stack");
   if (text) return Optional(Works(name, "/proc/PID/stack readable"));
-  return Optional(Lacks(name, text.error().WithHint(
-                                  "only root reads /proc/PID/stack; a marker frame stands for it")));
+  return Optional(Lacks(
+      name,
+      text.error().WithHint("only root reads /proc/PID/stack; a marker frame stands for it")));
 }
 
 }  // namespace

@@ -13,9 +13,9 @@ struct Check {
   enum class Status { kWorks, kLimited, kMissing };
   std::string name;
   Status status = Status::kWorks;
-  bool needed = true;   // without it nothing can be recorded
-  std::string found;    // what is there
-  std::string remedy;   // what to do; empty when it works
+  bool needed = true;                   // without it nothing can be recorded
+  std::string found;                    // what is there
+  std::string remedy;                   // what to do; empty when it works
   ErrorCode code = ErrorCode::kFailed;  // of what is missing
 };
 

@@ -164,8 +164,8 @@ CpuProbe JudgeProbe(model::Tid tid, std::span<const model::Switch> switches,
     while (sleep < wakes.size() && wakes[sleep] < out.time) ++sleep;
     if (sleep == wakes.size()) break;
     const Nanos wake = wakes[sleep];
-    const bool comes_back = i + 1 < switches.size() && switches[i + 1].next_tid == tid &&
-                            switches[i + 1].time <= wake;
+    const bool comes_back =
+        i + 1 < switches.size() && switches[i + 1].next_tid == tid && switches[i + 1].time <= wake;
     // Another thread that ran in between says nothing of the idle task.
     const bool from_idle = comes_back && switches[i + 1].prev_tid == 0;
     if (out.next_tid == 0 && (from_idle || !comes_back)) ++(from_idle ? seen : hidden);

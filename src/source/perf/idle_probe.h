@@ -25,9 +25,9 @@ struct CpuProbe {
   std::optional<int64_t> exec_start_offset;
 };
 
-// Some kernels hide what a CPU's idle task does from tracepoints, so that sleepers woken there never
-// seem to come back (KF 0). A thread of ours sleeps a few times on `cpu`, about 2 ms in all, and its
-// own switches are looked at. kUndecided: the CPU was never idle, or we may not run there.
+// Some kernels hide what a CPU's idle task does from tracepoints, so that sleepers woken there
+// never seem to come back (KF 0). A thread of ours sleeps a few times on `cpu`, about 2 ms in all,
+// and its own switches are looked at. kUndecided: the CPU was never idle, or we may not run there.
 Result<CpuProbe> ProbeCpu(model::Cpu cpu, const kernel_compat::SwitchFormat& format,
                           const ReadExecStart& read_exec_start);
 
@@ -39,7 +39,8 @@ struct ExecStartReading {
   Nanos exec_start = 0;
 };
 
-// `switches` are those from and to thread `tid`, in order; `wakes` the times at which its sleeps ended.
+// `switches` are those from and to thread `tid`, in order; `wakes` the times at which its sleeps
+// ended.
 CpuProbe JudgeProbe(model::Tid tid, std::span<const model::Switch> switches,
                     std::span<const Nanos> wakes, std::span<const ExecStartReading> readings);
 

@@ -92,8 +92,8 @@ void Lane::Consume() {
     state_.released = time;
     state_.decoder->Decode(record, KindOf(record), time, cpu_, *state_.sink);
   } else {
-    // Older than what was delivered (the vCPU was held between clock and ring, KF 5). A switch can't
-    // be put back into its place and is lost; what happened to processes still holds.
+    // Older than what was delivered (the vCPU was held between clock and ring, KF 5). A switch
+    // can't be put back into its place and is lost; what happened to processes still holds.
     ++counters_.late_events;
     last_time_ = std::max(last_time_, time);
     const EventKind kind = KindOf(record);

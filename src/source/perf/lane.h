@@ -29,10 +29,10 @@ struct LaneEvent {
 using LossReader = std::function<uint64_t(const LaneEvent&)>;
 
 struct LaneCounters {
-  uint64_t lost_events = 0;     // records of context switches, or of an unknown kind, that were lost
-  uint64_t lost_other = 0;      // surely only wake-ups and side-band records
-  uint64_t late_events = 0;     // older than what had been delivered
-  uint64_t corrupt_bytes = 0;   // skipped because a record's length made no sense
+  uint64_t lost_events = 0;    // records of context switches, or of an unknown kind, that were lost
+  uint64_t lost_other = 0;     // surely only wake-ups and side-band records
+  uint64_t late_events = 0;    // older than what had been delivered
+  uint64_t corrupt_bytes = 0;  // skipped because a record's length made no sense
 };
 
 // What is shared by the lanes of one source while they are merged.
@@ -45,11 +45,11 @@ struct MergeState {
 // One CPU's events and the ring they write to, read as a stream for source::Merge. Records stay in
 // the ring while they are looked at.
 //
-// Losses. A LOST record stands where records are missing but carries the time at which there was room
-// again, so it is delivered at the time of the record before it. A ring that is found nearly full
-// may have lost records that no LOST record tells of yet: the kernel's own counts tell (PERF_FORMAT_LOST),
-// and the loss is delivered at once, open, until the LOST record comes. With this no event of
-// another CPU is delivered before a loss that lies earlier.
+// Losses. A LOST record stands where records are missing but carries the time at which there was
+// room again, so it is delivered at the time of the record before it. A ring that is found nearly
+// full may have lost records that no LOST record tells of yet: the kernel's own counts tell
+// (PERF_FORMAT_LOST), and the loss is delivered at once, open, until the LOST record comes. With
+// this no event of another CPU is delivered before a loss that lies earlier.
 class Lane {
  public:
   // `read_lost` is empty where the kernel does not count losses: then a full ring is taken for one.

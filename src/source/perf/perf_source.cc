@@ -40,8 +40,7 @@ uint32_t KernelMaxStack() {
 bool InOwnPidNamespace() {
   char target[64];
   const ssize_t length = ::readlink("/proc/self/ns/pid", target, sizeof(target));
-  return length > 0 &&
-         std::string_view(target, static_cast<size_t>(length)) != "pid:[4026531836]";
+  return length > 0 && std::string_view(target, static_cast<size_t>(length)) != "pid:[4026531836]";
 }
 
 std::optional<kernel_compat::KernelRelease> RunningRelease() {
@@ -112,11 +111,12 @@ Result<void> PerfSource::ReadFormats(const PerfOptions& options) {
   if (wanted > limit) {
     return UsageError(
         fmt::format("--max-stack {} is more than the kernel's limit of {}", wanted, limit),
-        fmt::format("raise it while nothing is being recorded: sysctl kernel.perf_event_max_stack={}",
-                    wanted));
+        fmt::format(
+            "raise it while nothing is being recorded: sysctl kernel.perf_event_max_stack={}",
+            wanted));
   }
-  DecodeOptions decode{switch_format_, wakeup_format_, cgroup_format_,
-                       wanted == 0 ? limit : wanted, own_pid_namespace_};
+  DecodeOptions decode{switch_format_, wakeup_format_, cgroup_format_, wanted == 0 ? limit : wanted,
+                       own_pid_namespace_};
   decoder_ = std::make_unique<Decoder>(std::move(decode));
   state_.decoder = decoder_.get();
   return {};
@@ -191,7 +191,8 @@ Result<void> PerfSource::OpenLane(model::Cpu cpu, const PerfOptions& options) {
   };
   for (const Wanted& each : wanted) {
     if (!each.wanted) continue;
-    auto event = OpenSharing(TracepointAttr(each.id, each.chains), each.kind, cpu, ring_fd, each.filter);
+    auto event =
+        OpenSharing(TracepointAttr(each.id, each.chains), each.kind, cpu, ring_fd, each.filter);
     if (!event) return event.error();
     events.push_back(std::move(*event));
   }
@@ -206,10 +207,10 @@ Result<void> PerfSource::OpenLane(model::Cpu cpu, const PerfOptions& options) {
 
 Result<void> PerfSource::ProbeCpus(const PerfOptions& options) {
   if (buffer_bytes_ < wanted_buffer_bytes_) {
-    warnings_.push_back(fmt::format(
-        "rings of {} KiB a CPU instead of {} KiB: the locked-memory budget is used up "
-        "(kernel.perf_event_mlock_kb, ulimit -l)",
-        buffer_bytes_ / 1024, wanted_buffer_bytes_ / 1024));
+    warnings_.push_back(
+        fmt::format("rings of {} KiB a CPU instead of {} KiB: the locked-memory budget is used up "
+                    "(kernel.perf_event_mlock_kb, ulimit -l)",
+                    buffer_bytes_ / 1024, wanted_buffer_bytes_ / 1024));
   }
   std::vector<model::Cpu> hidden;
   for (const auto& lane : lanes_) {
@@ -236,7 +237,8 @@ Result<void> PerfSource::CoverIdle(model::Cpu cpu) {
   if (std::find(covered_cpus_.begin(), covered_cpus_.end(), cpu) != covered_cpus_.end()) return {};
   for (const auto& lane : lanes_) {
     if (lane->cpu() != cpu) continue;
-    auto event = OpenSharing(SwitchRecordsAttr(), EventKind::kSwitchRecords, cpu, lane->poll_fd(), "");
+    auto event =
+        OpenSharing(SwitchRecordsAttr(), EventKind::kSwitchRecords, cpu, lane->poll_fd(), "");
     if (!event) return event.error();
     if (started_ && ::ioctl(event->fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
       return SystemError("enable switch records on CPU " + std::to_string(cpu));
@@ -272,9 +274,9 @@ Result<void> PerfSource::Enable(EventKind kind) {
 Result<void> PerfSource::StartSideband() { return Enable(EventKind::kSideband); }
 
 Result<Nanos> PerfSource::Start() {
-  for (const EventKind kind : {EventKind::kCgroupAttach, EventKind::kSwitchRecords,
-                               EventKind::kWakeup, EventKind::kPlainSwitch,
-                               EventKind::kStackSwitch}) {
+  for (const EventKind kind :
+       {EventKind::kCgroupAttach, EventKind::kSwitchRecords, EventKind::kWakeup,
+        EventKind::kPlainSwitch, EventKind::kStackSwitch}) {
     if (auto enabled = Enable(kind); !enabled) return enabled.error();
   }
   started_ = true;
@@ -289,7 +291,8 @@ void PerfSource::Round(Nanos horizon, model::EventSink& sink) {
 }
 
 void PerfSource::Drain(model::EventSink& sink) {
-  // Any event older than the clock before the first head of the previous round is visible now (KF 5).
+  // Any event older than the clock before the first head of the previous round is visible now (KF
+  // 5).
   const Nanos now = MonotonicNow();
   Round(last_round_, sink);
   last_round_ = now;

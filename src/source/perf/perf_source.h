@@ -24,7 +24,7 @@ struct PerfOptions {
   size_t buffer_bytes = 8U << 20;  // of each CPU's ring; rounded up to a power of two
   bool wakeups = true;
   bool cgroup_moves = false;
-  ReadExecStart read_exec_start;   // see idle_probe.h
+  ReadExecStart read_exec_start;  // see idle_probe.h
 };
 
 struct PerfCounters {
@@ -57,8 +57,8 @@ class PerfSource {
 
   // The CPU's idle task turned out to be hidden: switch records tell of the sleepers it wakes.
   Result<void> CoverIdle(model::Cpu cpu);
-  // CPUs that were never idle while they were probed. They are covered, which costs something, until
-  // a switch from their idle task is seen.
+  // CPUs that were never idle while they were probed. They are covered, which costs something,
+  // until a switch from their idle task is seen.
   const std::vector<model::Cpu>& undecided_cpus() const { return undecided_cpus_; }
   void UncoverIdle(model::Cpu cpu);
 

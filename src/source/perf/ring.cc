@@ -19,7 +19,8 @@ size_t PageSize() { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
 Result<PerfRing> PerfRing::Map(int fd, size_t data_bytes) {
   const size_t bytes = data_bytes + PageSize();
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (address == MAP_FAILED) return SystemError("map a perf ring of " + std::to_string(data_bytes) + " bytes");
+  if (address == MAP_FAILED)
+    return SystemError("map a perf ring of " + std::to_string(data_bytes) + " bytes");
   return PerfRing(Mapping(address, bytes));
 }
 

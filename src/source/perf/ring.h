@@ -29,8 +29,8 @@ class PerfRing {
   uint64_t tail() const { return tail_; }
   uint64_t Head() const;  // acquires what was written before it
 
-  // The record at `position`, of which `available` bytes were written; empty when its length makes no
-  // sense. Valid until Release(), or, for a record that wraps, until the next call.
+  // The record at `position`, of which `available` bytes were written; empty when its length makes
+  // no sense. Valid until Release(), or, for a record that wraps, until the next call.
   std::span<const std::byte> RecordAt(uint64_t position, uint64_t available);
 
   void Release(uint64_t new_tail);

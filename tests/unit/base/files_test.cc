@@ -25,9 +25,7 @@ class OutputFileTest : public testing::Test {
   }
   ~OutputFileTest() override { fs::remove_all(folder); }
   std::string Read(const std::string& name) { return ReadSmallFile(folder / name).value_or("?"); }
-  size_t Files() {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
-  }
+  size_t Files() { return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {})); }
 
   fs::path folder;
 };

@@ -20,8 +20,8 @@ TEST(ParseTest, DurationsTakeUnitsAndDecimals) {
 }
 
 TEST(ParseTest, WhatIsNoDurationIsNamed) {
-  for (const char* text : {"", "s", "-1s", "1 s", "1.s", ".5s", "1.0000000001s", "1e3s", "10M", "1.2.3s",
-                           "99999999999999999999s", "9999999999s9"}) {
+  for (const char* text : {"", "s", "-1s", "1 s", "1.s", ".5s", "1.0000000001s", "1e3s", "10M",
+                           "1.2.3s", "99999999999999999999s", "9999999999s9"}) {
     const auto duration = ParseDuration(text);
     ASSERT_FALSE(duration) << text;
     EXPECT_EQ(duration.error().code, ErrorCode::kUsage);

@@ -34,8 +34,9 @@ class DecodeTest : public testing::Test {
 
 TEST_F(DecodeTest, ASwitchHasItsThreadsStateAndChainSplitAtTheMarkers) {
   test::SwitchRecord record{77, 500, 1, 501, {}, true, 499, 500};
-  record.chain = {static_cast<uint64_t>(PERF_CONTEXT_KERNEL), 0xffffffff81000010,
-                  0xffffffff81000020, static_cast<uint64_t>(PERF_CONTEXT_USER), 0x401000, 0x402000};
+  record.chain = {
+      static_cast<uint64_t>(PERF_CONTEXT_KERNEL), 0xffffffff81000010, 0xffffffff81000020,
+      static_cast<uint64_t>(PERF_CONTEXT_USER),   0x401000,           0x402000};
   Decode(test::MakeSwitch(record), EventKind::kStackSwitch);
   ASSERT_EQ(log.switches.size(), 1U);
   const model::Switch& event = log.switches[0];
@@ -61,7 +62,8 @@ TEST_F(DecodeTest, AChainAsLongAsTheLimitWasCut) {
 
 TEST_F(DecodeTest, FramesOfAGuestAreNotOurs) {
   test::SwitchRecord record{1, 500, 1, 501, {}, true, 0, 0};
-  record.chain = {static_cast<uint64_t>(PERF_CONTEXT_GUEST), 9, static_cast<uint64_t>(PERF_CONTEXT_USER), 1};
+  record.chain = {static_cast<uint64_t>(PERF_CONTEXT_GUEST), 9,
+                  static_cast<uint64_t>(PERF_CONTEXT_USER), 1};
   Decode(test::MakeSwitch(record), EventKind::kStackSwitch);
   EXPECT_THAT(log.kernel, IsEmpty());
   EXPECT_THAT(log.user, ElementsAre(1));
@@ -92,7 +94,8 @@ TEST_F(DecodeTest, AnIdThatCannotExistIsRefused) {
 TEST_F(DecodeTest, OfASwitchRecordTheTrailersThreadComesIn) {
   RecordBytes in;
   in.Add(int32_t{900}).Add(int32_t{901});  // the one that left
-  Decode(test::AddTrailer(in, 500, 502, 42).Record(PERF_RECORD_SWITCH_CPU_WIDE), EventKind::kSwitchRecords);
+  Decode(test::AddTrailer(in, 500, 502, 42).Record(PERF_RECORD_SWITCH_CPU_WIDE),
+         EventKind::kSwitchRecords);
   RecordBytes out;
   out.Add(int32_t{900}).Add(int32_t{901});
   Decode(test::AddTrailer(out, 500, 502, 43)

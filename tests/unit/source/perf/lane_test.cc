@@ -122,7 +122,8 @@ TEST_F(LaneTest, AFullRingThatLostIsTornOpenBeforeItsLostRecordIsThere) {
   Cpu b = MakeCpu(1, &none);
   const size_t one = Switch(1, 5, 6).size();
   Nanos time = 0;
-  for (size_t used = 0; used + one <= a.ring.size(); used += one) a.ring.Write(Switch(++time, 5, 6));
+  for (size_t used = 0; used + one <= a.ring.size(); used += one)
+    a.ring.Write(Switch(++time, 5, 6));
   b.ring.Write(Switch(time + 10, 1, 2));
   lost = 4;
   Round({&a, &b}, time + 20);
