@@ -63,7 +63,9 @@ Result<int> RunRecord(const RecordArguments& arguments) {
   }
   const int status = recording->profile.lost_events == 0 ? kExitDone : kExitIncomplete;
   if (arguments.command.empty()) return status;
-  return recording->command_status ? *recording->command_status : recorder.WaitForCommand();
+  if (recording->command_status) return *recording->command_status;
+  LogInfo("the recording has ended, the command has not; waiting for its status (Ctrl-C gives up)");
+  return recorder.WaitForCommand();
 }
 
 }  // namespace

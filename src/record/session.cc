@@ -64,7 +64,10 @@ void Session::Seed(model::Pid pid, model::Tid tid, Nanos born) {
 void Session::SeedExistingThreads() {
   for (const Follower::Found& found : follower_.ExistingThreads()) {
     Seed(found.pid, found.tid, /*born=*/0);
-    had_target_ = true;
+  }
+  // A target that has ended meanwhile, or is a zombie, is not waited for.
+  for (model::Pid pid : processes_.Processes()) {
+    if (processes_.ThreadsOf(pid).empty()) processes_.ApplyExit({begin_, pid, pid});
   }
 }
 
@@ -74,7 +77,6 @@ void Session::AdoptProcess(model::Pid pid, Nanos time) {
   follower_.Add(pid, stat->comm, stat->kernel_thread);
   if (!processes_.HasProcess(pid)) return;
   for (model::Tid tid : process::ListThreads(pid)) Seed(pid, tid, time);
-  had_target_ = true;
 }
 
 void Session::RescanCgroup() {
@@ -94,7 +96,7 @@ bool Session::TargetEnded() const {
   // A cgroup may be empty for a while.
   const bool can_end = options_.target.kind == Target::Kind::kProcesses ||
                        options_.target.kind == Target::Kind::kThreads;
-  return can_end && had_target_ && processes_.empty();
+  return can_end && processes_.empty();
 }
 
 // ---- events -------------------------------------------------------------------------------------
@@ -148,7 +150,6 @@ void Session::OnExec(const model::CommChange& event) {
     processes_.AddProcess(event.pid, event.comm, false);
     tracker_.FollowRunning(event.tid, processes_.AddThread(event.pid, event.tid, event.comm),
                            event.cpu, event.time);
-    had_target_ = true;
     return;
   }
   // A thread that is not the leader takes over the leader's id; its own never gets an exit record

@@ -85,7 +85,6 @@ class Session : public model::EventSink, public model::IntervalSink {
 
   Nanos begin_ = 0;  // events before it are not looked at
   bool window_open_ = false;
-  bool had_target_ = false;
   std::vector<Newcomer> newcomers_;
   std::vector<model::Cpu> seed_cpus_;       // by ThreadRow; -1: unknown
   std::vector<model::Interval> left_open_;  // kept back until /proc's answers are in
