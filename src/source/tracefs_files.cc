@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "source/tracefs_files.h"
 
-#include <sys/stat.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -24,7 +24,8 @@ Result<TracefsFiles> TracefsFiles::Find(const std::vector<std::string>& candidat
   std::string unreadable;
   for (const std::string& root : candidates) {
     const std::string events = root + "/events/sched";
-    if (::access(events.c_str(), R_OK | X_OK) == 0) return TracefsFiles(root);
+    if (::faccessat(AT_FDCWD, events.c_str(), R_OK | X_OK, AT_EACCESS) == 0)
+      return TracefsFiles(root);
     // A file system without rights answers EACCES at its root; an empty mount point has no events.
     if (errno == EACCES || errno == EPERM) unreadable = root;
   }
@@ -42,7 +43,7 @@ Result<std::string> TracefsFiles::ReadFormat(const std::string& system,
   const std::string path = root_ + "/events/" + system + "/" + event + "/format";
   auto text = ReadSmallFile(path, 1U << 20);
   if (text) return text;
-  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
+  if (::faccessat(AT_FDCWD, path.c_str(), F_OK, AT_EACCESS) != 0 && errno == ENOENT) {
     return MakeError(ErrorCode::kUnsupported,
                      "this kernel has no event " + system + ":" + event + " (" + path + ")",
                      "it needs CONFIG_EVENT_TRACING and the tracepoint compiled in");
