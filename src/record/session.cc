@@ -165,10 +165,8 @@ void Session::OnExec(const model::CommChange& event) {
   processes_.ApplyExit({event.time, event.pid, *caller});
 }
 
-void Session::OnExit(const model::Exit& event) {
-  tracker_.OnExit(event.tid);
-  processes_.ApplyExit(event);
-}
+// The tracker follows a thread up to its last switch-out, which is still to come.
+void Session::OnExit(const model::Exit& event) { processes_.ApplyExit(event); }
 
 void Session::OnMap(const model::Map& event) { processes_.ApplyMap(event); }
 

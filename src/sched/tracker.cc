@@ -87,11 +87,6 @@ void Tracker::OnBirth(Tid tid, model::ThreadRow row, Nanos time) {
   slots_.Set(tid, kIgnored);
 }
 
-void Tracker::OnExit(Tid tid) {
-  const uint32_t slot = slots_.Get(tid);
-  if (slot != 0 && slot != kIgnored) threads_[slot].exiting = true;
-}
-
 void Tracker::Forget(Tid tid, Nanos time) {
   if (!Follows(tid)) return;
   Thread& thread = threads_[slots_.Get(tid)];

@@ -78,7 +78,6 @@ class Tracker {
 
   // `row` 0: a thread that is not followed. No-op but for the time when SeededAfter(tid, time).
   void OnBirth(model::Tid tid, model::ThreadRow row, Nanos time);
-  void OnExit(model::Tid tid);
   // The thread is no longer followed (it left the cgroup).
   void Forget(model::Tid tid, Nanos time);
   // `old_tid` called execve and took over its leader's id while it ran on `cpu`.
@@ -121,8 +120,7 @@ class Tracker {
 
   struct Thread {
     State state = State::kFree;
-    bool seeded = false;  // task_state and read_time are from a Seed
-    bool exiting = false;
+    bool seeded = false;     // task_state and read_time are from a Seed
     bool preempted = false;  // of the switch-out, in kOff
     model::Tid tid = 0;
     model::ThreadRow row = 0;

@@ -65,10 +65,6 @@ class SchedScript : public model::IntervalSink,
     tracker.OnBirth(tid, RowOf(tid, /*fresh=*/true), time_);
     return *this;
   }
-  SchedScript& Exits(model::Tid tid) {
-    tracker.OnExit(tid);
-    return *this;
-  }
   SchedScript& Ends() {
     tracker.Finish(time_);
     return *this;

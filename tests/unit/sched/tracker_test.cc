@@ -201,7 +201,7 @@ TEST(TrackerTest, EveryStateOpensAnIntervalAndOnlyClassesIt) {
 TEST(TrackerTest, ADeadThreadWaitsForNothing) {
   for (const uint32_t state : {uint32_t{model::kTaskDead}, uint32_t{model::kTaskZombie}}) {
     SchedScript script;
-    script.At(0).Runs(kA).At(10).Exits(kA).At(12).Switch(kA, state, kIdle).At(50).Ends();
+    script.At(0).Runs(kA).At(12).Switch(kA, state, kIdle).At(50).Ends();
     EXPECT_THAT(script.Durations(kA), IsEmpty());
     EXPECT_EQ(script.AccountOf(kA).last, 12U);
     EXPECT_EQ(script.AccountOf(kA).voluntary_switches, 1U);
@@ -396,7 +396,6 @@ TEST(TrackerTest, AnyStreamOfEventsKeepsTheBooksBalanced) {
       switch (random() % 12) {
         case 0: script.Loses(time + random() % 20); break;
         case 1: script.IsBorn(1 + tid()); break;
-        case 2: script.Exits(1 + tid()); break;
         case 3: script.SwitchRecordIn(tid()); break;
         case 4: script.Wakes(tid()); break;
         case 5: script.Switch(tid(), model::kTaskDead, tid()); break;
