@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "record/follower.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,7 +90,7 @@ Result<void> Follower::Check() const {
     }
   }
   if (target_.kind == Target::Kind::kCgroup &&
-      ::access((target_.cgroup + "/cgroup.procs").c_str(), R_OK) != 0) {
+      ::faccessat(AT_FDCWD, (target_.cgroup + "/cgroup.procs").c_str(), R_OK, AT_EACCESS) != 0) {
     return Error(SystemError("--cgroup " + target_.cgroup + ": read cgroup.procs"))
         .WithHint("name a directory below /sys/fs/cgroup");
   }
