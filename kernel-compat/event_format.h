@@ -64,14 +64,6 @@ inline int64_t LoadNumber(const std::byte* at, FieldLayout field) {
   }
 }
 
-// A mask of the bytes before the first NUL in a little-endian word; all of them where it has none.
-inline uint64_t BytesBeforeNul(uint64_t word) {
-  constexpr uint64_t kOnes = ~uint64_t{0} / 0xff;  // 0x01 in each byte
-  // The top bit of each NUL byte, and perhaps of bytes behind the first one.
-  const uint64_t nuls = (word - kOnes) & ~word & (kOnes << 7);
-  return nuls == 0 ? ~uint64_t{0} : ((nuls & -nuls) >> 7) - 1;
-}
-
 }  // namespace detail
 
 // An integer field of 1, 2, 4 or 8 bytes, extended by its sign; an unsigned 8-byte one comes as the

@@ -18,7 +18,7 @@
 namespace offcpu::cli {
 namespace {
 
-using source::perf::Check;
+using source::Check;
 
 constexpr std::string_view kStatusNames[] = {"works", "limited", "missing"};
 

@@ -13,6 +13,7 @@ void ProcessTable::AddProcess(model::Pid pid, const model::Comm& comm, bool kern
   if (!is_new) return;
   entry->second.name = static_cast<uint32_t>(names_.size());
   entry->second.kernel_thread = kernel_thread;
+  entry->second.generation = ++generations_;
   names_.push_back(comm);
 }
 
@@ -103,14 +104,16 @@ void ProcessTable::ApplyCommChange(const model::CommChange& change) {
   if (change.tid == change.pid) names_[process->second.name] = change.comm;
   if (change.exec) {
     process->second.ranges.clear();
-    ++process->second.generation;
+    process->second.generation = ++generations_;
   }
 }
 
 void ProcessTable::ApplyExit(const model::Exit& exit) {
   RemoveThread(exit.pid, exit.tid);
   const auto process = processes_.find(exit.pid);
-  if (process != processes_.end() && process->second.threads.empty()) processes_.erase(process);
+  if (process == processes_.end() || !process->second.threads.empty()) return;
+  processes_.erase(process);
+  ++generations_;
 }
 
 model::ModuleId ProcessTable::ModuleFor(const model::Map& map) {
@@ -148,7 +151,7 @@ void ProcessTable::ApplyMap(const model::Map& map) {
   for (; last != ranges.end() && last->start < end; ++last) {
     const bool same_code = last->module == added.module &&
                            last->start - last->file_offset == added.start - added.file_offset;
-    if (!same_code) ++process.generation;
+    if (!same_code) process.generation = ++generations_;
     if (last->start < added.start) {
       kept.insert(kept.begin(), {last->start, added.start, last->file_offset, last->module});
     }
@@ -165,7 +168,7 @@ const model::Comm& ProcessTable::ProcessName(model::ThreadRow row) const {
   return names_[rows_[row].process_name];
 }
 
-uint32_t ProcessTable::Generation(model::Pid pid) const {
+uint64_t ProcessTable::Generation(model::Pid pid) const {
   const auto found = processes_.find(pid);
   return found == processes_.end() ? 0 : found->second.generation;
 }

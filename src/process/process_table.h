@@ -71,9 +71,11 @@ class ProcessTable {
   // Element 0 is a placeholder.
   const std::vector<Row>& rows() const { return rows_; }
 
-  // Counts up when an address of the process may mean other code than before: at exec and when a
-  // mapping replaces another.
-  uint32_t Generation(model::Pid pid) const;
+  // A new number when an address of the process may mean other code than before: at exec, when a
+  // mapping replaces another, and when the pid is another process's. 0: not followed.
+  uint64_t Generation(model::Pid pid) const;
+  // While it stays the same, so do the generations of all processes.
+  uint64_t generations() const { return generations_; }
   // Where `address` points; nullptr outside all known mappings.
   const MappedRange* FindRange(model::Pid pid, uint64_t address) const;
 
@@ -87,7 +89,7 @@ class ProcessTable {
  private:
   struct Process {
     uint32_t name = 0;
-    uint32_t generation = 0;
+    uint64_t generation = 0;
     bool kernel_thread = false;
     bool namespaced = false;
     std::vector<MappedRange> ranges;  // by start, not overlapping
@@ -99,6 +101,7 @@ class ProcessTable {
 
   const size_t max_rows_;
   std::unordered_map<model::Pid, Process> processes_;
+  uint64_t generations_ = 0;  // given out so far
   std::unordered_map<model::Tid, model::ThreadRow> threads_;
   std::unordered_map<std::string, model::ModuleId> modules_;
   std::vector<NewModule> new_modules_;

@@ -42,25 +42,45 @@ model::StackIds StackTable::Intern(model::Pid pid, const model::CallChain& chain
 model::StackId StackTable::InternHalf(std::span<const uint64_t> addresses, model::Pid pid,
                                       bool truncated) {
   if (addresses.empty()) return 0;
+  Recent& recent = RecentOf(addresses, pid);
+  const Entry& last = entries_[recent.id];
+  const bool still_valid = pid == 0 || recent.generations == processes_.generations();
+  if (still_valid && last.pid == pid && last.truncated == truncated &&
+      SameAddresses(last, addresses)) {
+    return recent.id;
+  }
   Entry key;
   key.length = static_cast<uint32_t>(addresses.size());
   key.pid = pid;
   key.generation = pid == 0 ? 0 : processes_.Generation(pid);
   key.truncated = truncated;
-  const uint64_t seed = Mix(static_cast<uint32_t>(pid), key.generation * 2 + (truncated ? 1 : 0));
-  key.hash = HashOf(addresses, seed);
+  const model::StackId id = Find(key, addresses);
+  if (id >= kFirstStack) recent = {id, processes_.generations()};
+  return id;
+}
 
+StackTable::Recent& StackTable::RecentOf(std::span<const uint64_t> addresses, model::Pid pid) {
+  const uint64_t few = addresses.front() + 3 * addresses[addresses.size() / 2] +
+                       5 * addresses.back() + 7 * addresses.size() + static_cast<uint32_t>(pid);
+  return recent_[Mix(few, 0) % recent_.size()];
+}
+
+model::StackId StackTable::Find(Entry& key, std::span<const uint64_t> addresses) {
+  const uint64_t seed =
+      Mix(static_cast<uint32_t>(key.pid), key.generation * 2 + (key.truncated ? 1 : 0));
+  key.hash = HashOf(addresses, seed);
   const size_t mask = slots_.size() - 1;
   for (size_t slot = key.hash & mask; slots_[slot] != 0; slot = (slot + 1) & mask) {
-    if (Equals(entries_[slots_[slot]], key, addresses)) return slots_[slot];
+    const Entry& entry = entries_[slots_[slot]];
+    const bool same_kind = entry.hash == key.hash && entry.pid == key.pid &&
+                           entry.generation == key.generation && entry.truncated == key.truncated;
+    if (same_kind && SameAddresses(entry, addresses)) return slots_[slot];
   }
   return Add(key, addresses);
 }
 
-bool StackTable::Equals(const Entry& entry, const Entry& key,
-                        std::span<const uint64_t> addresses) const {
-  return entry.hash == key.hash && entry.length == key.length && entry.pid == key.pid &&
-         entry.generation == key.generation && entry.truncated == key.truncated &&
+bool StackTable::SameAddresses(const Entry& entry, std::span<const uint64_t> addresses) const {
+  return entry.length == addresses.size() &&
          std::equal(addresses.begin(), addresses.end(),
                     addresses_.begin() + static_cast<ptrdiff_t>(entry.begin));
 }

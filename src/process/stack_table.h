@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,7 +15,8 @@ namespace offcpu::process {
 
 // Gives every distinct call chain an id: kernel chains once, user chains once a process and
 // generation. New ones are collected with their addresses looked up in the mappings of that moment.
-// A chain seen before costs one hash over its addresses and no allocation.
+// A chain seen before costs a comparison with the one of its kind seen last, else a hash over its
+// addresses; never an allocation.
 class StackTable : public model::StackInterner {
  public:
   // After `max_stacks` distinct chains all new ones get the id overflow_stack().
@@ -36,13 +38,20 @@ class StackTable : public model::StackInterner {
     size_t begin = 0;  // in addresses_
     uint32_t length = 0;
     model::Pid pid = 0;  // 0: kernel
-    uint32_t generation = 0;
+    uint64_t generation = 0;
     bool truncated = false;
+  };
+  // The chain seen last of those that agree in length and in a few addresses.
+  struct Recent {
+    model::StackId id = 0;
+    uint64_t generations = 0;  // ProcessTable's at that time
   };
 
   model::StackId InternHalf(std::span<const uint64_t> addresses, model::Pid pid, bool truncated);
+  model::StackId Find(Entry& key, std::span<const uint64_t> addresses);
+  Recent& RecentOf(std::span<const uint64_t> addresses, model::Pid pid);
   model::StackId Add(const Entry& key, std::span<const uint64_t> addresses);
-  bool Equals(const Entry& entry, const Entry& key, std::span<const uint64_t> addresses) const;
+  bool SameAddresses(const Entry& entry, std::span<const uint64_t> addresses) const;
   void Grow();
 
   ProcessTable& processes_;
@@ -50,6 +59,7 @@ class StackTable : public model::StackInterner {
   std::vector<Entry> entries_;
   std::vector<uint64_t> addresses_;
   std::vector<model::StackId> slots_;  // open addressing, a power of two
+  std::array<Recent, 1024> recent_{};
   std::vector<model::RawStack> new_stacks_;
   uint64_t overflows_ = 0;
 };

@@ -27,9 +27,15 @@ class CellTable {
  public:
   CellTable() : places_(1024) {}
 
+  // A thread's waits often repeat, so the one it had last is looked at first.
   Cell* Find(const CellKey& key) {
-    const size_t place = PlaceOf(key);
-    return places_[place] == 0 ? nullptr : &cells_[places_[place] - 1];
+    if (key.thread >= last_.size()) last_.resize(key.thread + 1);
+    uint32_t& last = last_[key.thread];
+    if (last != 0 && cells_[last - 1].key == key) return &cells_[last - 1];
+    const uint32_t number = places_[PlaceOf(key)];
+    if (number == 0) return nullptr;
+    last = number;
+    return &cells_[number - 1];
   }
 
   Cell* Insert(const CellKey& key) {
@@ -60,24 +66,23 @@ class CellTable {
 
   std::vector<uint32_t> places_;
   std::vector<Cell> cells_;
+  std::vector<uint32_t> last_;  // by thread row; 0: none
 };
 
 // Thread and process names to ids. A thread rarely changes its name, so the last ones of each
 // thread are looked at first.
 class NameTable {
  public:
-  void Find(const model::Interval& interval, std::string_view process, CellKey* key) {
+  void Find(const model::Interval& interval, const model::Comm& process, CellKey* key) {
     if (interval.thread >= last_.size()) last_.resize(interval.thread + 1);
     Last& last = last_[interval.thread];
-    if (texts_[last.comm] != model::CommView(interval.comm)) {
-      last.comm = Intern(model::CommView(interval.comm));
-    }
-    if (texts_[last.process] != process) last.process = Intern(process);
+    if (names_[last.comm] != interval.comm) last.comm = Intern(interval.comm);
+    if (names_[last.process] != process) last.process = Intern(process);
     key->comm = last.comm;
     key->process = last.process;
   }
 
-  const std::string& Text(uint32_t id) const { return texts_[id]; }
+  std::string_view Text(uint32_t id) const { return model::CommView(names_[id]); }
 
  private:
   struct Last {
@@ -85,13 +90,13 @@ class NameTable {
     uint32_t process = 0;
   };
 
-  uint32_t Intern(std::string_view text) {
-    auto [place, added] = ids_.emplace(text, static_cast<uint32_t>(texts_.size()));
-    if (added) texts_.emplace_back(text);
+  uint32_t Intern(const model::Comm& name) {
+    auto [place, added] = ids_.emplace(model::CommView(name), static_cast<uint32_t>(names_.size()));
+    if (added) names_.push_back(name);
     return place->second;
   }
 
-  std::vector<std::string> texts_{std::string()};
+  std::vector<model::Comm> names_{model::Comm{}};
   std::unordered_map<std::string, uint32_t> ids_{{std::string(), 0}};
   std::vector<Last> last_;  // by thread row
 };
@@ -129,7 +134,7 @@ class StackNamer {
 struct Builder::Impl {
   explicit Impl(Options given) : options(given) {}
 
-  Cell* CellFor(const model::Interval& interval, std::string_view process);
+  Cell* CellFor(const model::Interval& interval, const model::Comm& process);
   Entry TakeEntry(Cell* cell, unsigned shift, const std::vector<Thread>& threads,
                   Interner* interner, StackNamer* stacks) const;
 
@@ -148,7 +153,7 @@ Builder::~Builder() = default;
 
 size_t Builder::entry_count() const { return impl_->table.cells().size(); }
 
-Cell* Builder::Impl::CellFor(const model::Interval& interval, std::string_view process) {
+Cell* Builder::Impl::CellFor(const model::Interval& interval, const model::Comm& process) {
   CellKey key{.thread = interval.thread,
               .kernel_stack = interval.kernel_stack,
               .user_stack = interval.user_stack,
@@ -167,7 +172,7 @@ Cell* Builder::Impl::CellFor(const model::Interval& interval, std::string_view p
 }
 
 void Builder::Add(const model::Interval& interval, const model::TimeParts& parts,
-                  std::string_view process) {
+                  const model::Comm& process) {
   const Nanos duration = interval.duration();
   OFFCPU_CHECK(impl_->options.window_start <= interval.start && interval.start <= interval.end);
   OFFCPU_CHECK(parts.sleeping + parts.runqueue + parts.unsplit == duration);

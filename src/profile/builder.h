@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/interval.h"
@@ -41,7 +40,7 @@ class Builder {
   // `process` is the process's name at the time. The interval must lie inside the window, and its
   // parts add up to its duration.
   void Add(const model::Interval& interval, const model::TimeParts& parts,
-           std::string_view process);
+           const model::Comm& process);
 
   size_t entry_count() const;
 

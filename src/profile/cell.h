@@ -18,14 +18,20 @@ namespace offcpu::profile {
 class SmallHistogram {
  public:
   void Add(uint32_t bucket, uint64_t amount) {
+    // The same bucket as before, most of the time.
+    if (last_ < parts_.size() && parts_[last_].bucket == bucket) {
+      parts_[last_].amount += amount;
+      return;
+    }
     size_t place = parts_.size();
     while (place > 0 && parts_[place - 1].bucket > bucket) --place;
     if (place > 0 && parts_[place - 1].bucket == bucket) {
-      parts_[place - 1].amount += amount;
+      parts_[--place].amount += amount;
     } else {
       parts_.insert(parts_.begin() + static_cast<ptrdiff_t>(place),
                     Part{static_cast<uint8_t>(bucket), amount});
     }
+    last_ = static_cast<uint8_t>(place);
   }
 
   // Makes each bucket 2^shift times as wide.
@@ -56,6 +62,7 @@ class SmallHistogram {
     uint64_t amount = 0;
   };
   std::vector<Part> parts_;
+  uint8_t last_ = 0;  // place of the bucket added to last
 };
 
 struct CellKey {

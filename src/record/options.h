@@ -45,8 +45,9 @@ struct Options {
   bool time_split = true;
   uint32_t max_stack = 0;  // 0: the kernel's limit
   uint64_t buffer_bytes = 8U << 20;
-  bool progress = false;     // a line on standard error that is rewritten
-  std::string command_line;  // for the profile
+  bool progress = false;         // a line on standard error that is rewritten
+  std::string backend = "auto";  // a name of source::BackEnds(), or auto
+  std::string command_line;      // for the profile
 };
 
 }  // namespace offcpu::record

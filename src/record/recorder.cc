@@ -20,12 +20,10 @@
 #include "record/child.h"
 #include "record/progress.h"
 #include "record/session.h"
-#include "source/perf/perf_source.h"
+#include "source/select.h"
 
 namespace offcpu::record {
 namespace {
-
-using source::perf::PerfSource;
 
 // Rings are looked at so often even when they fill slowly: short-lived processes are still there
 // then, and nothing is more than a second late (D6).
@@ -41,16 +39,33 @@ void RaisePriority() {
   }
 }
 
-source::perf::PerfOptions SourceOptions(const Options& options) {
-  source::perf::PerfOptions perf;
-  perf.chains = {options.kernel_stacks, options.user_stacks, options.max_stack};
-  perf.chain_reasons = {options.selection.blocked, options.selection.runnable,
-                        options.selection.preempted};
-  perf.buffer_bytes = options.buffer_bytes;
-  perf.wakeups = options.time_split;
-  perf.cgroup_moves = options.target.kind == Target::Kind::kCgroup;
-  perf.read_exec_start = [](model::Tid tid) { return process::ReadExecStart(::getpid(), tid); };
-  return perf;
+source::Target SourceTarget(const Target& target) {
+  using Kind = source::Target::Kind;
+  source::Target result;
+  switch (target.kind) {
+    case Target::Kind::kProcesses: result.kind = Kind::kProcesses; break;
+    case Target::Kind::kThreads: result.kind = Kind::kThreads; break;
+    case Target::Kind::kCommand: result.kind = Kind::kCommand; break;
+    case Target::Kind::kAll:
+    case Target::Kind::kCgroup: result.kind = Kind::kEverything; break;
+  }
+  result.processes = target.pids;
+  result.threads = target.tids;
+  result.follow_children = target.follow_children;
+  return result;
+}
+
+source::Request RequestOf(const Options& options) {
+  source::Request request;
+  request.target = SourceTarget(options.target);
+  request.chains = {options.kernel_stacks, options.user_stacks, options.max_stack};
+  request.chain_reasons = {options.selection.blocked, options.selection.runnable,
+                           options.selection.preempted};
+  request.buffer_bytes = options.buffer_bytes;
+  request.wakeups = options.time_split;
+  request.cgroup_moves = options.target.kind == Target::Kind::kCgroup;
+  request.read_exec_start = [](model::Tid tid) { return process::ReadExecStart(::getpid(), tid); };
+  return request;
 }
 
 std::string Describe(const Target& target) {
@@ -64,10 +79,10 @@ std::string Describe(const Target& target) {
   return "";
 }
 
-profile::Origin OriginOf(const Options& options, size_t cpus) {
+profile::Origin OriginOf(const Options& options, std::string_view backend, size_t cpus) {
   profile::Origin origin;
   origin.producer = "offcpu " OFFCPU_VERSION;
-  origin.backend = "perf";
+  origin.backend = backend;
   utsname name{};
   if (::uname(&name) == 0) {
     origin.host = name.nodename;
@@ -99,7 +114,8 @@ struct Recorder::Impl {
   const Options& options;
   std::optional<Child> child;
   std::optional<SignalFd> signals;
-  std::unique_ptr<PerfSource> source;
+  std::string_view backend;
+  std::unique_ptr<source::Source> source;
   std::unique_ptr<Session> session;
   bool interrupted = false;
   Nanos started = 0;
@@ -116,12 +132,12 @@ Result<void> Recorder::Impl::Prepare() {
   signals = std::move(*opened);
   session = std::make_unique<Session>(options);
   if (auto checked = session->follower().Check(); !checked) return checked.error();
-  auto perf = PerfSource::Open(SourceOptions(options));
-  if (!perf) return perf.error();
-  source = std::move(*perf);
+  auto opened_source = source::OpenBackEnd(options.backend, RequestOf(options));
+  if (!opened_source) return opened_source.error();
+  backend = opened_source->back_end->name;
+  source = std::move(opened_source->source);
   for (const std::string& warning : source->warnings()) LogWarning(warning);
-  LogVerbose(fmt::format("perf back end: {} CPUs, rings of {} KiB", source->cpu_count(),
-                         source->buffer_bytes() / 1024));
+  LogVerbose(fmt::format("back end {}: {} CPUs", backend, source->cpu_count()));
   if (const auto covered = source->covered_cpus(); !covered.empty()) {
     LogVerbose(
         fmt::format("switch records on CPU {} too: tracepoints do not tell every switch there",
@@ -152,7 +168,7 @@ Result<void> Recorder::Impl::AdjustCover() {
     if (auto covered = source->CoverIdle(cpu); !covered) return covered.error();
     LogVerbose(fmt::format("switch records on CPU {} too: its idle task is hidden", cpu));
   }
-  for (model::Cpu cpu : std::vector<model::Cpu>(source->undecided_cpus())) {
+  for (model::Cpu cpu : source->undecided_cpus()) {
     if (!session->IdleSeen(cpu)) continue;
     source->UncoverIdle(cpu);
     LogVerbose(fmt::format("no switch records on CPU {} any more: its idle task is visible", cpu));
@@ -199,19 +215,11 @@ Recording Recorder::Impl::Finish() {
   const Nanos mono = MonotonicNow();
   Recording recording;
   profile::Profile frame;
-  frame.origin = OriginOf(options, source->cpu_count());
+  frame.origin = OriginOf(options, backend, source->cpu_count());
   frame.warnings = source->warnings();
-  const auto counters = source->counters();
-  const auto note = [&](const char* name, uint64_t count) {
-    if (count != 0) frame.notes.push_back({name, count, 0});
-  };
-  note("events", counters.decode.events);
-  note("malformed_records", counters.decode.malformed);
-  note("late_events", counters.late_events);
-  note("lost_other_events", counters.lost_other);
-  note("corrupt_bytes", counters.corrupt_bytes);
-  note("covered_cpus", source->covered_cpus().size());
-  note("buffer_bytes_per_cpu", source->buffer_bytes());
+  for (const source::Note& note : source->notes()) {
+    if (note.count != 0) frame.notes.push_back({note.name, note.count, 0});
+  }
   recording.profile = session->Finish(
       end, std::move(frame), [this](model::Cpu cpu) { return source->ExecStartOffset(cpu); });
   recording.profile.origin.start_realtime_ns =

@@ -202,7 +202,7 @@ void Session::OnInterval(const model::Interval& interval) {
 
 void Session::Keep(const model::Interval& interval) {
   const model::TimeParts parts = sched::SplitTime(interval, options_.time_split);
-  builder_->Add(interval, parts, model::CommView(processes_.ProcessName(interval.thread)));
+  builder_->Add(interval, parts, processes_.ProcessName(interval.thread));
 }
 
 // Intervals of threads that were asleep before the start: where they slept and since when is known

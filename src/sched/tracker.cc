@@ -152,12 +152,6 @@ void Tracker::Release(Thread& thread, Nanos time) {
 
 // ---- events -------------------------------------------------------------------------------------
 
-Tracker::CpuState& Tracker::CpuAt(model::Cpu cpu) {
-  OFFCPU_CHECK(cpu >= 0);
-  if (static_cast<size_t>(cpu) >= cpus_.size()) cpus_.resize(static_cast<size_t>(cpu) + 1);
-  return cpus_[static_cast<size_t>(cpu)];
-}
-
 void Tracker::OnSwitch(const model::Switch& event) {
   if (event.time >= window_start_) ++counters_.switches;
   CpuState& cpu = CpuAt(event.cpu);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "model/interval.h"
 #include "model/loss.h"
@@ -144,7 +145,12 @@ class Tracker {
   static constexpr model::Tid kNobody = -1;
   static constexpr uint32_t kIgnored = ~uint32_t{0};
 
-  CpuState& CpuAt(model::Cpu cpu);
+  CpuState& CpuAt(model::Cpu cpu) {
+    OFFCPU_CHECK(cpu >= 0);
+    const auto at = static_cast<size_t>(cpu);
+    if (at >= cpus_.size()) cpus_.resize(at + 1);
+    return cpus_[at];
+  }
   Thread* Find(model::Tid tid, model::Pid pid);
   Thread& NewThread(model::Tid tid, model::ThreadRow row, State state, Nanos since);
   void CloseAccount(const Thread& thread, Nanos time);

@@ -9,17 +9,9 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "model/ids.h"
+#include "source/request.h"
 
 namespace offcpu::source::perf {
-
-// What call chains a stack event carries.
-struct ChainOptions {
-  bool kernel = true;
-  bool user = true;
-  uint32_t max_stack = 0;  // frames in all; 0: the kernel's limit (kernel.perf_event_max_stack)
-
-  bool any() const { return kernel || user; }
-};
 
 // All events share one record head: IDENTIFIER, TID, TIME, CPU (perf_event_open(2)), the same as
 // the trailer of the other records (sample_id_all); times are CLOCK_MONOTONIC. No

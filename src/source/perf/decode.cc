@@ -25,6 +25,22 @@ perf_event_header HeaderOf(std::span<const std::byte> record) {
   return header;
 }
 
+// Not a marker between contexts, and not the zero with which a walk by frame pointers ends when the
+// chain was broken.
+bool IsFrame(uint64_t address) { return address - 1 < static_cast<uint64_t>(PERF_CONTEXT_MAX) - 1; }
+
+// The frames at the start, up to the first word that is none. Looks at four together: a chain has
+// dozens, and this is done for each.
+std::span<const uint64_t> LeadingFrames(std::span<const uint64_t> words) {
+  size_t end = 0;
+  while (end + 4 <= words.size() && (IsFrame(words[end]) & IsFrame(words[end + 1]) &
+                                     IsFrame(words[end + 2]) & IsFrame(words[end + 3]))) {
+    end += 4;
+  }
+  while (end < words.size() && IsFrame(words[end])) ++end;
+  return words.first(end);
+}
+
 }  // namespace
 
 Nanos TimeOfRecord(std::span<const std::byte> record) {
@@ -52,9 +68,14 @@ model::Tid PidTranslator::Translate(model::Tid raw) const {
   return found == known_.end() ? 0 : found->second;
 }
 
+// What kSampleHead puts at the start of each sample.
 struct Decoder::Head {
-  model::Pid pid = 0;
-  model::Tid tid = 0;
+  uint64_t identifier;
+  int32_t pid;
+  int32_t tid;
+  uint64_t time;
+  uint32_t cpu;
+  uint32_t reserved;
 };
 
 Decoder::Decoder(DecodeOptions options)
@@ -73,12 +94,13 @@ void Decoder::Decode(std::span<const std::byte> record, EventKind kind, Nanos ti
 
 void Decoder::DecodeSample(std::span<const std::byte> record, EventKind kind, Nanos time,
                            model::Cpu cpu, model::EventSink& sink) {
-  Bytes bytes(record);
-  bytes.Skip(sizeof(perf_event_header) + 8);  // identifier
   Head head;
-  head.pid = bytes.Read<int32_t>();
-  head.tid = bytes.Read<int32_t>();
-  bytes.Skip(8 + 8);  // time, CPU
+  if (record.size() < sizeof(perf_event_header) + sizeof(head)) {
+    ++counters_.malformed;
+    return;
+  }
+  std::memcpy(&head, record.data() + sizeof(perf_event_header), sizeof(head));
+  Bytes bytes(record.subspan(sizeof(perf_event_header) + sizeof(head)));
   model::CallChain chain;
   if (kind == EventKind::kStackSwitch) {
     const auto count = bytes.Read<uint64_t>();
@@ -140,30 +162,58 @@ void Decoder::DecodeSwitch(std::span<const std::byte> raw, const Head& head,
   sink.OnSwitch(event);
 }
 
-model::CallChain Decoder::DecodeChain(std::span<const std::byte> addresses) {
+model::CallChain Decoder::DecodeChain(std::span<const std::byte> bytes) {
+  const std::span<const uint64_t> all = Addresses(bytes);
+  // Nearly every chain is the kernel's frames and then the user's; those are used where they lie.
+  std::span<const uint64_t> rest = all;
+  const auto skip = [&rest](uint64_t context) {
+    const bool there = !rest.empty() && rest.front() == context;
+    if (there) rest = rest.subspan(1);
+    return there;
+  };
+  model::CallChain chain;
+  skip(static_cast<uint64_t>(PERF_CONTEXT_KERNEL));
+  chain.kernel = LeadingFrames(rest);
+  rest = rest.subspan(chain.kernel.size());
+  if (skip(static_cast<uint64_t>(PERF_CONTEXT_USER))) {
+    chain.user = LeadingFrames(rest);
+    rest = rest.subspan(chain.user.size());
+  }
+  if (!rest.empty()) chain = CopyFrames(all);
+  chain.truncated = chain.kernel.size() + chain.user.size() >= options_.max_stack;
+  chain.present = true;
+  return chain;
+}
+
+// Records are aligned to 8 bytes, and with kSampleHead before it so is a chain.
+std::span<const uint64_t> Decoder::Addresses(std::span<const std::byte> bytes) {
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t) != 0) {
+    std::memcpy(chain_.data(), bytes.data(), bytes.size());
+    return {chain_.data(), bytes.size() / sizeof(uint64_t)};
+  }
+  return {reinterpret_cast<const uint64_t*>(bytes.data()), bytes.size() / sizeof(uint64_t)};
+}
+
+// A chain with frames of others, or in another order; may lie in chain_ already.
+model::CallChain Decoder::CopyFrames(std::span<const uint64_t> all) {
   enum { kKernel, kUser, kOther } part = kKernel;
   size_t kernel_end = 0;
   size_t end = 0;
-  for (size_t at = 0; at < addresses.size() && end < chain_.size(); at += sizeof(uint64_t)) {
-    uint64_t address = 0;
-    std::memcpy(&address, addresses.data() + at, sizeof(address));
-    if (address >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) {  // a marker, not code
+  for (const uint64_t address : all) {
+    if (address >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) {
       const bool kernel = address == static_cast<uint64_t>(PERF_CONTEXT_KERNEL);
       const bool user = address == static_cast<uint64_t>(PERF_CONTEXT_USER);
       part = kernel ? kKernel : user ? kUser : kOther;
       continue;
     }
-    if (part == kOther || (part == kKernel && kernel_end != end)) continue;
-    if (address == 0) continue;  // where a walk by frame pointers came to the end of a broken chain
+    if (part == kOther || (part == kKernel && kernel_end != end) || !IsFrame(address)) continue;
     chain_[end++] = address;
     if (part == kKernel) kernel_end = end;
   }
-  const std::span<const uint64_t> all(chain_.data(), end);
+  const std::span<const uint64_t> frames(chain_.data(), end);
   model::CallChain chain;
-  chain.kernel = all.first(kernel_end);
-  chain.user = all.subspan(kernel_end);
-  chain.truncated = end >= options_.max_stack;
-  chain.present = true;
+  chain.kernel = frames.first(kernel_end);
+  chain.user = frames.subspan(kernel_end);
   return chain;
 }
 

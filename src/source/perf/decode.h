@@ -80,7 +80,9 @@ class Decoder {
                     model::EventSink& sink);
   void DecodeSwitch(std::span<const std::byte> raw, const Head& head, const model::CallChain& chain,
                     Nanos time, model::Cpu cpu, model::EventSink& sink);
-  model::CallChain DecodeChain(std::span<const std::byte> addresses);
+  model::CallChain DecodeChain(std::span<const std::byte> bytes);
+  std::span<const uint64_t> Addresses(std::span<const std::byte> bytes);
+  model::CallChain CopyFrames(std::span<const uint64_t> all);
   bool DecodeOther(std::span<const std::byte> record, Nanos time, model::Cpu cpu,
                    model::EventSink& sink);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "source/perf/doctor.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -16,29 +15,6 @@ namespace offcpu::source::perf {
 namespace {
 
 using Status = Check::Status;
-
-Check Works(std::string name, std::string found) {
-  Check check;
-  check.name = std::move(name);
-  check.found = std::move(found);
-  return check;
-}
-
-Check Lacks(std::string name, const Error& error) {
-  Check check;
-  check.name = std::move(name);
-  check.status = Status::kMissing;
-  check.found = error.message;
-  check.remedy = error.hint;
-  check.code = error.code;
-  return check;
-}
-
-Check Optional(Check check) {
-  check.needed = false;
-  if (check.status == Status::kMissing) check.status = Status::kLimited;
-  return check;
-}
 
 Check CheckEvents() {
   const char* name = "perf_event_open, all CPUs";
@@ -78,18 +54,16 @@ Check CheckTracefs() {
 // The whole thing, as record does it.
 Check CheckRecording(std::vector<model::Cpu>* covered, size_t* cpus) {
   const char* name = "recording";
-  PerfOptions options;
-  options.read_exec_start = [](model::Tid) { return std::optional<Nanos>(); };
-  auto source = PerfSource::Open(options);
+  Request request;
+  request.read_exec_start = [](model::Tid) { return std::optional<Nanos>(); };
+  auto source = PerfSource::Open(request);
   if (!source) return Lacks(name, source.error());
   *covered = (*source)->covered_cpus();
   *cpus = (*source)->cpu_count();
-  Check check = Works(name, fmt::format("{} CPUs, rings of {} KiB each", (*source)->cpu_count(),
-                                        (*source)->buffer_bytes() / 1024));
-  if ((*source)->buffer_bytes() < options.buffer_bytes) {
+  Check check = Works(name, fmt::format("{} CPUs", *cpus));
+  if (!(*source)->warnings().empty()) {
     check.status = Status::kLimited;
-    check.remedy =
-        "rings are smaller than the default: raise kernel.perf_event_mlock_kb or ulimit -l";
+    check.remedy = fmt::format("{}", fmt::join((*source)->warnings(), "; "));
   }
   return check;
 }

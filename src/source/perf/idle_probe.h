@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,11 +10,9 @@
 #include "kernel-compat/sched_formats.h"
 #include "model/ids.h"
 #include "model/sched_event.h"
+#include "source/request.h"
 
 namespace offcpu::source::perf {
-
-// se.exec_start of a thread of ours, from /proc; nothing where the kernel does not show it.
-using ReadExecStart = std::function<std::optional<Nanos>(model::Tid)>;
 
 enum class IdleVisibility { kVisible, kHidden, kUndecided };
 

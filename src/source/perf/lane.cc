@@ -60,9 +60,10 @@ void Lane::Peek() {
 }
 
 EventKind Lane::KindOf(std::span<const std::byte> record) const {
-  Bytes bytes(record);
-  bytes.Skip(sizeof(perf_event_header));
-  const auto id = bytes.Read<uint64_t>();
+  uint64_t id = 0;
+  if (record.size() >= sizeof(perf_event_header) + sizeof(id)) {
+    std::memcpy(&id, record.data() + sizeof(perf_event_header), sizeof(id));
+  }
   for (const LaneEvent& event : events_) {
     if (event.id == id) return event.kind;
   }

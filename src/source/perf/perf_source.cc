@@ -2,7 +2,6 @@
 #include "source/perf/perf_source.h"
 
 #include <sys/ioctl.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,8 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/files.h"
-#include "base/parse.h"
+#include "source/host.h"
 #include "source/limits.h"
 #include "source/tracefs_files.h"
 
@@ -21,39 +19,9 @@ namespace {
 constexpr size_t kMinBufferBytes = 8192;
 constexpr size_t kEventsPerCpu = 6;
 
-Result<std::vector<model::Cpu>> OnlineCpus() {
-  const std::string path = "/sys/devices/system/cpu/online";
-  auto text = ReadSmallFile(path);
-  if (!text) return text.error();
-  return ParseCpuList(*text);
-}
-
-// The kernel's limit of frames in a chain, kernel.perf_event_max_stack (Linux 4.8; 127 before).
-uint32_t KernelMaxStack() {
-  uint32_t limit = 127;
-  const auto text = ReadSmallFile("/proc/sys/kernel/perf_event_max_stack");
-  if (!text || !ParseNumber(Trim(*text), &limit)) return 127;
-  return limit;
-}
-
-// PROC_PID_INIT_INO (include/linux/proc_ns.h) names the initial pid namespace.
-bool InOwnPidNamespace() {
-  char target[64];
-  const ssize_t length = ::readlink("/proc/self/ns/pid", target, sizeof(target));
-  return length > 0 && std::string_view(target, static_cast<size_t>(length)) != "pid:[4026531836]";
-}
-
-std::optional<kernel_compat::KernelRelease> RunningRelease() {
-  utsname name{};
-  if (::uname(&name) != 0) return std::nullopt;
-  const auto release = kernel_compat::ParseKernelRelease(name.release);
-  if (!release) return std::nullopt;
-  return *release;
-}
-
 }  // namespace
 
-Result<std::unique_ptr<PerfSource>> PerfSource::Open(const PerfOptions& options) {
+Result<std::unique_ptr<Source>> PerfSource::Open(const Request& options) {
   auto cpus = OnlineCpus();
   if (!cpus) return cpus.error();
   if (auto enough = EnsureDescriptors(cpus->size() * kEventsPerCpu); !enough) return enough.error();
@@ -75,10 +43,10 @@ Result<std::unique_ptr<PerfSource>> PerfSource::Open(const PerfOptions& options)
   std::vector<Lane*> lanes;
   for (const auto& lane : source->lanes_) lanes.push_back(lane.get());
   source->merge_ = std::make_unique<Merge<Lane>>(std::move(lanes));
-  return source;
+  return std::unique_ptr<Source>(std::move(source));
 }
 
-Result<void> PerfSource::ReadFormats(const PerfOptions& options) {
+Result<void> PerfSource::ReadFormats(const Request& options) {
   auto files = TracefsFiles::Find();
   if (!files) return files.error();
   auto text = files->ReadFormat("sched", "sched_switch");
@@ -106,16 +74,9 @@ Result<void> PerfSource::ReadFormats(const PerfOptions& options) {
   if (options.chains.any()) {
     filters_ = kernel_compat::MakeSwitchFilters(switch_format_.states, options.chain_reasons);
   }
-  const uint32_t limit = KernelMaxStack();
-  const uint32_t wanted = options.chains.max_stack;
-  if (wanted > limit) {
-    return UsageError(
-        fmt::format("--max-stack {} is more than the kernel's limit of {}", wanted, limit),
-        fmt::format(
-            "raise it while nothing is being recorded: sysctl kernel.perf_event_max_stack={}",
-            wanted));
-  }
-  DecodeOptions decode{switch_format_, wakeup_format_, cgroup_format_, wanted == 0 ? limit : wanted,
+  const auto max_stack = ChooseMaxStack(options.chains.max_stack);
+  if (!max_stack) return max_stack.error();
+  DecodeOptions decode{switch_format_, wakeup_format_, cgroup_format_, *max_stack,
                        own_pid_namespace_};
   decoder_ = std::make_unique<Decoder>(std::move(decode));
   state_.decoder = decoder_.get();
@@ -157,7 +118,7 @@ Result<PerfRing> PerfSource::MapRing(int fd) {
   }
 }
 
-Result<void> PerfSource::OpenLane(model::Cpu cpu, const PerfOptions& options) {
+Result<void> PerfSource::OpenLane(model::Cpu cpu, const Request& options) {
   // Wakes the reader when a quarter is full, which leaves it three quarters of time.
   perf_event_attr sideband_attr =
       SidebandAttr(static_cast<uint32_t>(std::min<size_t>(buffer_bytes_ / 4, 1U << 20)));
@@ -205,7 +166,7 @@ Result<void> PerfSource::OpenLane(model::Cpu cpu, const PerfOptions& options) {
   return {};
 }
 
-Result<void> PerfSource::ProbeCpus(const PerfOptions& options) {
+Result<void> PerfSource::ProbeCpus(const Request& options) {
   if (buffer_bytes_ < wanted_buffer_bytes_) {
     warnings_.push_back(
         fmt::format("rings of {} KiB a CPU instead of {} KiB: the locked-memory budget is used up "
@@ -323,16 +284,21 @@ std::optional<int64_t> PerfSource::ExecStartOffset(model::Cpu cpu) const {
   return cpu >= 0 && at < exec_start_offsets_.size() ? exec_start_offsets_[at] : std::nullopt;
 }
 
-PerfCounters PerfSource::counters() const {
-  PerfCounters sum;
-  sum.decode = decoder_->counters();
+std::vector<Note> PerfSource::notes() const {
+  LaneCounters lanes;
   for (const auto& lane : lanes_) {
-    sum.lost_events += lane->counters().lost_events;
-    sum.lost_other += lane->counters().lost_other;
-    sum.late_events += lane->counters().late_events;
-    sum.corrupt_bytes += lane->counters().corrupt_bytes;
+    lanes.lost_other += lane->counters().lost_other;
+    lanes.late_events += lane->counters().late_events;
+    lanes.corrupt_bytes += lane->counters().corrupt_bytes;
   }
-  return sum;
+  const DecodeCounters& decode = decoder_->counters();
+  return {{"events", decode.events},
+          {"malformed_records", decode.malformed},
+          {"late_events", lanes.late_events},
+          {"lost_other_events", lanes.lost_other},
+          {"corrupt_bytes", lanes.corrupt_bytes},
+          {"covered_cpus", covered_cpus_.size()},
+          {"buffer_bytes_per_cpu", buffer_bytes_}};
 }
 
 }  // namespace offcpu::source::perf

@@ -15,72 +15,45 @@
 #include "source/perf/decode.h"
 #include "source/perf/idle_probe.h"
 #include "source/perf/lane.h"
+#include "source/source.h"
 
 namespace offcpu::source::perf {
-
-struct PerfOptions {
-  ChainOptions chains;
-  kernel_compat::WantedReasons chain_reasons{true, false, false};  // whose switch-outs carry chains
-  size_t buffer_bytes = 8U << 20;  // of each CPU's ring; rounded up to a power of two
-  bool wakeups = true;
-  bool cgroup_moves = false;
-  ReadExecStart read_exec_start;  // see idle_probe.h
-};
-
-struct PerfCounters {
-  DecodeCounters decode;
-  uint64_t lost_events = 0;
-  uint64_t lost_other = 0;
-  uint64_t late_events = 0;
-  uint64_t corrupt_bytes = 0;
-};
 
 // The `perf` back end: every context switch of every CPU, from raw sched:sched_switch in a ring a
 // CPU. Two complementary events share the switches: those whose call chain is wanted carry one, the
 // rest do not, so each costs what it must (KF 1). Delivers events in time order (model::EventSink).
-class PerfSource {
+class PerfSource : public Source {
  public:
-  // Opens and maps everything and probes the CPUs, but records nothing yet. Smaller rings are
-  // tried when the locked-memory budget does not suffice.
-  static Result<std::unique_ptr<PerfSource>> Open(const PerfOptions& options);
+  // Probes the CPUs, too. Smaller rings are tried when the locked-memory budget does not suffice.
+  static Result<std::unique_ptr<Source>> Open(const Request& request);
 
-  // Enables the records of forks, execs, exits and mappings, so that /proc can be read meanwhile
-  // without missing any.
-  Result<void> StartSideband();
-  // Enables all events. The window starts at the time returned.
-  Result<Nanos> Start();
-  // Delivers what is ready. To be called when a descriptor of poll_fds() becomes readable, and at
-  // least once a second.
-  void Drain(model::EventSink& sink);
-  // Disables all events and delivers the rest up to the end of the window, which is returned.
-  Nanos Stop(model::EventSink& sink);
+  Result<void> StartSideband() override;
+  Result<Nanos> Start() override;
+  void Drain(model::EventSink& sink) override;
+  Nanos Stop(model::EventSink& sink) override;
 
-  // The CPU's idle task turned out to be hidden: switch records tell of the sleepers it wakes.
-  Result<void> CoverIdle(model::Cpu cpu);
-  // CPUs that were never idle while they were probed. They are covered, which costs something,
-  // until a switch from their idle task is seen.
-  const std::vector<model::Cpu>& undecided_cpus() const { return undecided_cpus_; }
-  void UncoverIdle(model::Cpu cpu);
+  std::vector<int> poll_fds() const override;
+  size_t cpu_count() const override { return lanes_.size(); }
+  std::vector<Note> notes() const override;
 
-  std::vector<int> poll_fds() const;
-  size_t cpu_count() const { return lanes_.size(); }
+  Result<void> CoverIdle(model::Cpu cpu) override;
+  // CPUs that were never idle while they were probed.
+  std::vector<model::Cpu> undecided_cpus() const override { return undecided_cpus_; }
+  void UncoverIdle(model::Cpu cpu) override;
+  std::vector<model::Cpu> covered_cpus() const override { return covered_cpus_; }
+  std::optional<int64_t> ExecStartOffset(model::Cpu cpu) const override;
+
   size_t buffer_bytes() const { return buffer_bytes_; }
-  std::vector<model::Cpu> covered_cpus() const { return covered_cpus_; }
-  std::optional<int64_t> ExecStartOffset(model::Cpu cpu) const;
-  PerfCounters counters() const;
-  // Sentences for people: smaller rings than asked for, kernel facts that weaken the result...
-  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   PerfSource() = default;
-  PerfSource(const PerfSource&) = delete;
 
-  Result<void> ReadFormats(const PerfOptions& options);
-  Result<void> OpenLane(model::Cpu cpu, const PerfOptions& options);
+  Result<void> ReadFormats(const Request& options);
+  Result<void> OpenLane(model::Cpu cpu, const Request& options);
   Result<LaneEvent> OpenSharing(perf_event_attr attr, EventKind kind, model::Cpu cpu, int ring_fd,
                                 const std::string& filter);
   Result<PerfRing> MapRing(int fd);
-  Result<void> ProbeCpus(const PerfOptions& options);
+  Result<void> ProbeCpus(const Request& options);
   Result<void> Enable(EventKind kind);
   void Round(Nanos horizon, model::EventSink& sink);
 
@@ -102,7 +75,6 @@ class PerfSource {
   std::vector<model::Cpu> covered_cpus_;
   std::vector<model::Cpu> undecided_cpus_;
   std::vector<std::optional<int64_t>> exec_start_offsets_;  // by CPU
-  std::vector<std::string> warnings_;
 };
 
 }  // namespace offcpu::source::perf

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "process/stack_table.h"
 
 namespace offcpu::process {
@@ -183,6 +185,34 @@ TEST_F(ProcessTableTest, AfterAnExecTheSameAddressesAreAnotherStack) {
   const model::StackId before = stacks.Intern(kPid, Chain({}, user)).user;
   table.ApplyCommChange(Exec("app"));
   EXPECT_NE(stacks.Intern(kPid, Chain({}, user)).user, before);
+}
+
+TEST_F(ProcessTableTest, TheSameAddressesInTheNextProcessOfThatPidAreAnotherStack) {
+  table.AddThread(kPid, kPid, model::MakeComm("first"));
+  StackTable stacks(table);
+  const uint64_t user[] = {0x1010, 0x1020};
+  const model::StackId before = stacks.Intern(kPid, Chain({}, user)).user;
+  EXPECT_EQ(stacks.Intern(kPid, Chain({}, user)).user, before);
+  table.ApplyExit({1, kPid, kPid});
+  ASSERT_FALSE(table.HasProcess(kPid));
+  table.AddProcess(kPid, model::MakeComm("second"), false);
+  EXPECT_NE(stacks.Intern(kPid, Chain({}, user)).user, before);
+}
+
+// The shortcut for what was seen last must not take one chain for another.
+TEST_F(ProcessTableTest, ChainsThatDifferInOneFrameOnlyAreKeptApart) {
+  StackTable stacks(table);
+  std::vector<uint64_t> user(40, 0x1010);
+  std::set<model::StackId> ids{stacks.Intern(kPid, Chain({}, user)).user};
+  for (size_t at = 0; at < user.size(); ++at) {
+    std::vector<uint64_t> other = user;
+    other[at] = 0x2020;
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      ids.insert(stacks.Intern(kPid, Chain({}, other)).user);
+      ids.insert(stacks.Intern(kPid, Chain({}, user)).user);
+    }
+  }
+  EXPECT_EQ(ids.size(), user.size() + 1);
 }
 
 TEST_F(ProcessTableTest, StacksBeyondTheLimitShareAnIdAndAreCounted) {

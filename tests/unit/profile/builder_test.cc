@@ -60,7 +60,7 @@ class BuilderTest : public ::testing::Test {
   }
 
   void Add(const model::Interval& interval, Nanos runqueue = 0) {
-    builder_->Add(interval, {interval.duration() - runqueue, runqueue, 0}, "server");
+    builder_->Add(interval, {interval.duration() - runqueue, runqueue, 0}, model::MakeComm("server"));
   }
 
   Profile Build() {
@@ -150,7 +150,7 @@ TEST_F(BuilderTest, EachPartOfTheKeyKeepsEntriesApart) {
   other = base;
   other.comm = model::MakeComm("renamed");
   Add(other);
-  builder_->Add(base, {2 * kMs, 0, 0}, "other process");
+  builder_->Add(base, {2 * kMs, 0, 0}, model::MakeComm("other process"));
   EXPECT_EQ(builder_->entry_count(), 8U);
   EXPECT_EQ(Build().entries.size(), 8U);
 }

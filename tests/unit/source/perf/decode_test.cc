@@ -69,6 +69,34 @@ TEST_F(DecodeTest, FramesOfAGuestAreNotOurs) {
   EXPECT_THAT(log.user, ElementsAre(1));
 }
 
+TEST_F(DecodeTest, ABrokenChainsZerosAreNoFrames) {
+  test::SwitchRecord record{1, 500, 1, 501, {}, true, 0, 0};
+  record.chain = {static_cast<uint64_t>(PERF_CONTEXT_KERNEL),
+                  7,
+                  8,
+                  static_cast<uint64_t>(PERF_CONTEXT_USER),
+                  1,
+                  2,
+                  3,
+                  0};
+  Decode(test::MakeSwitch(record), EventKind::kStackSwitch);
+  EXPECT_THAT(log.kernel, ElementsAre(7, 8));
+  EXPECT_THAT(log.user, ElementsAre(1, 2, 3));
+}
+
+TEST_F(DecodeTest, ARecordAtAnyAddressIsRead) {
+  test::SwitchRecord record{1, 500, 1, 501, {}, true, 0, 0};
+  record.chain = {static_cast<uint64_t>(PERF_CONTEXT_KERNEL), 7, 8,
+                  static_cast<uint64_t>(PERF_CONTEXT_USER), 1};
+  const std::vector<std::byte> bytes = test::MakeSwitch(record);
+  std::vector<std::byte> shifted(bytes.size() + 1);
+  std::copy(bytes.begin(), bytes.end(), shifted.begin() + 1);
+  const auto odd = std::span<const std::byte>(shifted).subspan(1);
+  decoder.Decode(odd, EventKind::kStackSwitch, TimeOfRecord(odd), /*cpu=*/3, log);
+  EXPECT_THAT(log.kernel, ElementsAre(7, 8));
+  EXPECT_THAT(log.user, ElementsAre(1));
+}
+
 TEST_F(DecodeTest, ThePreemptMarkIsNoState) {
   Decode(test::MakeSwitch({1, 500, 0x100, 501, {}, false, 0, 0}), EventKind::kPlainSwitch);
   EXPECT_TRUE(log.switches.at(0).preempted);

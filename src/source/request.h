@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "kernel-compat/switch_filter.h"
+#include "model/ids.h"
+
+// What a recording asks of a back end.
+namespace offcpu::source {
+
+// What call chains a switch-out carries.
+struct ChainOptions {
+  bool kernel = true;
+  bool user = true;
+  uint32_t max_stack = 0;  // frames in all; 0: the kernel's limit (kernel.perf_event_max_stack)
+
+  bool any() const { return kernel || user; }
+};
+
+// Whom the recording follows. Back ends that see the whole machine deliver all and leave the
+// choice to the reader; those that attach to tasks need it.
+struct Target {
+  enum class Kind {
+    kEverything,  // also cgroups
+    kProcesses,   // with all their threads
+    kThreads,
+    kCommand,  // a child of ours that waits for its exec
+  };
+  Kind kind = Kind::kEverything;
+  std::vector<model::Pid> processes;  // kProcesses, kCommand
+  std::vector<model::Tid> threads;    // kThreads
+  bool follow_children = false;       // processes that followed ones start
+};
+
+// se.exec_start of a thread of ours, from /proc; nothing where the kernel does not show it.
+using ReadExecStart = std::function<std::optional<Nanos>(model::Tid)>;
+
+struct Request {
+  Target target;
+  ChainOptions chains;
+  kernel_compat::WantedReasons chain_reasons{true, false, false};  // whose switch-outs carry chains
+  size_t buffer_bytes = 8U << 20;  // of each CPU's ring; rounded up to a power of two
+  bool wakeups = true;
+  bool cgroup_moves = false;
+  ReadExecStart read_exec_start;
+};
+
+}  // namespace offcpu::source

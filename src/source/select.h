@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "source/check.h"
+#include "source/source.h"
+
+namespace offcpu::source {
+
+// What a back end can tell at best.
+struct Gives {
+  bool task_state = false;
+  bool preemption = false;  // told apart from "runnable"
+  bool kernel_stacks = false;
+  bool user_stacks = false;
+  bool wakeups = false;  // so that sleeping and run-queue time are told apart
+};
+
+struct BackEnd {
+  std::string_view name;
+  Gives gives;
+  Result<std::unique_ptr<Source>> (*open)(const Request& request);
+  std::vector<Check> (*check)();
+};
+
+// All that are built in, the best first.
+const std::vector<BackEnd>& BackEnds();
+
+// A back end that did not serve, and why.
+struct Refusal {
+  std::string_view name;
+  Error error;
+};
+
+struct Opened {
+  const BackEnd* back_end = nullptr;
+  std::unique_ptr<Source> source;
+  std::vector<Refusal> refusals;  // of better ones, in their order
+};
+
+// Opens the back end of that name, or with "auto" the first that gives what is asked. What it
+// cannot give is among the source's warnings. The error of "auto" is that of the best back end.
+Result<Opened> OpenBackEnd(std::string_view name, const Request& request);
+
+}  // namespace offcpu::source
