@@ -12,24 +12,6 @@
 namespace offcpu::kernel_compat {
 namespace {
 
-uint32_t StateOfLetter(char letter) {
-  switch (letter) {
-    case 'S': return model::kTaskInterruptible;
-    case 'D': return model::kTaskUninterruptible;
-    case 'T': return model::kTaskStopped;
-    case 't': return model::kTaskTraced;
-    case 'X':
-    case 'x': return model::kTaskDead;
-    case 'Z': return model::kTaskZombie;
-    case 'P': return model::kTaskParked;
-    case 'I': return model::kTaskIdle;
-    case 'K': return model::kTaskKillable;
-    case 'W': return model::kTaskWaking;
-    case 'N': return model::kTaskNoLoad;
-    default: return model::kTaskUnknownState;
-  }
-}
-
 // The kernels' TASK_STATE_MAX (from 4.14 on TASK_REPORT_MAX) and the letters of the bits from 0x1
 // up; '.' is a bit without one. 0x200 at 3.9 is TASK_PARKED, 0x400 at 4.2 TASK_NOLOAD, 0x800 at 4.8
 // TASK_NEW; 4.14 began to report its own compact set of bits. Before 3.2 a preempted thread
@@ -76,7 +58,8 @@ StateDecoder StateDecoder::FromPrintText(std::string_view print_text,
   if (!text) return FromRelease(release);
   StateDecoder decoder(Origin::kPrintText, text->preempt_mark);
   for (const auto& each : text->letters) {
-    decoder.states_[static_cast<size_t>(std::countr_zero(each.bit))] = StateOfLetter(each.letter);
+    decoder.states_[static_cast<size_t>(std::countr_zero(each.bit))] =
+        model::StateOfLetter(each.letter);
   }
   return decoder;
 }
@@ -86,7 +69,7 @@ StateDecoder StateDecoder::FromRelease(std::optional<KernelRelease> release) {
   while (release && *release < table->since && table->since != KernelRelease{}) ++table;
   StateDecoder decoder(release ? Origin::kRelease : Origin::kGuess, table->preempt_mark);
   for (size_t bit = 0; bit < table->letters.size(); ++bit) {
-    decoder.states_[bit] = StateOfLetter(table->letters[bit]);
+    decoder.states_[bit] = model::StateOfLetter(table->letters[bit]);
   }
   return decoder;
 }

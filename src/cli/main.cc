@@ -28,8 +28,10 @@ int Report(const Error& error) {
   return ExitCodeFor(error.code);
 }
 
-int ReportUsage(const std::string& name, const std::string& message) {
-  std::cerr << name << ": " << message << "\nTry '" << name << " --help'.\n";
+int ReportUsage(const std::string& name, const std::string& message, const std::string& hint = {}) {
+  std::cerr << name << ": " << message << '\n';
+  if (!hint.empty()) std::cerr << "hint: " << hint << '\n';
+  std::cerr << "Try '" << name << " --help'.\n";
   return kExitUsage;
 }
 
@@ -89,7 +91,8 @@ int Run(int argc, char** argv) {
     const Result<int> status = command.action();
     if (status) return *status;
     if (status.error().code != ErrorCode::kUsage) return Report(status.error());
-    return ReportUsage("offcpu " + command.app->get_name(), OneLine(status.error().message));
+    return ReportUsage("offcpu " + command.app->get_name(), OneLine(status.error().message),
+                       OneLine(status.error().hint));
   }
   return ReportUsage("offcpu", "no command given");
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/parse.h"
+#include "source/select.h"
 
 namespace offcpu::cli {
 namespace {
@@ -68,6 +69,12 @@ Result<record::Selection> MakeSelection(const RecordArguments& arguments) {
     selection.kernel_threads = arguments.kernel_threads;
   }
   return selection;
+}
+
+std::vector<std::string> BackEndNames() {
+  std::vector<std::string> names{"auto"};
+  for (const source::BackEnd& back_end : source::BackEnds()) names.emplace_back(back_end.name);
+  return names;
 }
 
 void AddTargetOptions(CLI::App& command, RecordArguments& arguments) {
@@ -149,6 +156,12 @@ void AddRecordingOptions(CLI::App& command, RecordArguments& arguments) {
       ->check(on_off)
       ->capture_default_str()
       ->group(kGroup);
+  command
+      .add_option("--backend", arguments.backend, "Where events come from: auto, or one by name")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(BackEndNames()))
+      ->capture_default_str()
+      ->group(kGroup);
   command.add_option("--buffer-size", arguments.buffer_size, "Ring of each CPU")
       ->type_name("SIZE")
       ->check(Checked(ParseSize))
@@ -197,6 +210,7 @@ Result<record::Options> MakeRecordOptions(const RecordArguments& arguments) {
   result.inlines = arguments.inlines == "on";
   result.time_split = arguments.time_split == "on";
   result.max_stack = arguments.max_stack;
+  result.backend = arguments.backend;
   result.buffer_bytes = *ParseSize(arguments.buffer_size);
   result.progress = ::isatty(STDERR_FILENO) == 1 && !arguments.quiet;
   return result;

@@ -33,6 +33,7 @@ struct RecordArguments {
   std::string stacks = "user,kernel";
   uint32_t max_stack = 0;
   std::string inlines = "on";
+  std::string backend = "auto";
   std::string buffer_size = "8M";
   std::string time_split = "on";
   bool quiet = false;

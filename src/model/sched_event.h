@@ -35,6 +35,27 @@ enum TaskState : uint32_t {
   kTaskUnknownState = 0x8000,  // a bit the format has no letter for
 };
 
+// Their letters: those of the tracepoint's print text and of /proc/PID/stat.
+struct StateLetter {
+  TaskState bit;
+  char letter;
+};
+constexpr StateLetter kStateLetters[] = {
+    {kTaskInterruptible, 'S'}, {kTaskUninterruptible, 'D'}, {kTaskStopped, 'T'}, {kTaskTraced, 't'},
+    {kTaskDead, 'X'},          {kTaskZombie, 'Z'},          {kTaskParked, 'P'},  {kTaskIdle, 'I'},
+    {kTaskKillable, 'K'},      {kTaskWaking, 'W'},          {kTaskNoLoad, 'N'},
+};
+
+// kTaskRunning for 'R', kTaskUnknownState for what is no state's letter.
+constexpr uint32_t StateOfLetter(char letter) {
+  if (letter == 'R') return kTaskRunning;
+  if (letter == 'x') return kTaskDead;  // EXIT_DEAD, before 4.14
+  for (const StateLetter& each : kStateLetters) {
+    if (each.letter == letter) return each.bit;
+  }
+  return kTaskUnknownState;
+}
+
 // A command name as the kernel keeps it: up to 15 bytes, NUL-padded, any bytes.
 using Comm = std::array<char, 16>;
 

@@ -40,23 +40,6 @@ std::optional<std::string_view> LineValue(std::string_view text, std::string_vie
   return std::nullopt;
 }
 
-// The letters of /proc/PID/stat over time: proc(5), fs/proc/array.c.
-uint32_t StateOfLetter(char letter) {
-  switch (letter) {
-    case 'R': return model::kTaskRunning;
-    case 'S': return model::kTaskInterruptible;
-    case 'D': return model::kTaskUninterruptible;
-    case 'T': return model::kTaskStopped;
-    case 't': return model::kTaskTraced;
-    case 'X':
-    case 'x': return model::kTaskDead;
-    case 'Z': return model::kTaskZombie;
-    case 'P': return model::kTaskParked;
-    case 'I': return model::kTaskIdle;
-    default: return model::kTaskUnknownState;
-  }
-}
-
 std::vector<std::string_view> Words(std::string_view text) {
   std::vector<std::string_view> words;
   while (!(text = Trim(text)).empty()) {
@@ -105,7 +88,7 @@ std::optional<ThreadStat> ParseThreadStat(std::string_view text) {
   if (fields.size() <= kProcessor || fields[kState].size() != 1) return {};
   ThreadStat stat;
   stat.comm = model::MakeComm(text.substr(open + 1, close - open - 1));
-  stat.task_state = StateOfLetter(fields[kState][0]);
+  stat.task_state = model::StateOfLetter(fields[kState][0]);
   uint64_t flags = 0;
   if (!ParseNumber(fields[kParent], &stat.parent) || !ParseNumber(fields[kFlags], &flags) ||
       !ParseNumber(fields[kProcessor], &stat.cpu)) {

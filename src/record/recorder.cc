@@ -17,7 +17,9 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "process/proc_reader.h"
+#include "process/process_table.h"
 #include "record/child.h"
+#include "record/follower.h"
 #include "record/progress.h"
 #include "record/session.h"
 #include "source/select.h"
@@ -63,6 +65,7 @@ source::Request RequestOf(const Options& options) {
                            options.selection.preempted};
   request.buffer_bytes = options.buffer_bytes;
   request.wakeups = options.time_split;
+  request.task_states = !options.selection.states.matches_all();
   request.cgroup_moves = options.target.kind == Target::Kind::kCgroup;
   request.read_exec_start = [](model::Tid tid) { return process::ReadExecStart(::getpid(), tid); };
   return request;
@@ -102,7 +105,7 @@ profile::Origin OriginOf(const Options& options, std::string_view backend, size_
 }  // namespace
 
 struct Recorder::Impl {
-  explicit Impl(const Options& the_options) : options(the_options) {}
+  explicit Impl(Options the_options) : options(std::move(the_options)) {}
 
   Result<void> Prepare();
   Result<void> Start();
@@ -111,7 +114,7 @@ struct Recorder::Impl {
   bool Ended(Nanos deadline);
   Recording Finish();
 
-  const Options& options;
+  Options options;  // without what the back end can't give, once it is chosen
   std::optional<Child> child;
   std::optional<SignalFd> signals;
   std::string_view backend;
@@ -121,8 +124,7 @@ struct Recorder::Impl {
   Nanos started = 0;
 };
 
-Recorder::Recorder(Options options)
-    : options_(std::move(options)), impl_(std::make_unique<Impl>(options_)) {}
+Recorder::Recorder(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 
 Recorder::~Recorder() = default;
 
@@ -130,14 +132,22 @@ Result<void> Recorder::Impl::Prepare() {
   auto opened = SignalFd::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD});
   if (!opened) return opened.error();
   signals = std::move(*opened);
-  session = std::make_unique<Session>(options);
-  if (auto checked = session->follower().Check(); !checked) return checked.error();
+  // A target that is not there is told before anything else.
+  process::ProcessTable nobody;
+  if (auto checked = Follower(options.target, nobody).Check(); !checked) return checked.error();
   auto opened_source = source::OpenBackEnd(options.backend, RequestOf(options));
   if (!opened_source) return opened_source.error();
   backend = opened_source->back_end->name;
   source = std::move(opened_source->source);
+  const std::string better = source::DescribeRefusals(opened_source->refusals);
+  LogInfo(fmt::format("back end {}{}{}", backend, better.empty() ? "" : "; ", better));
   for (const std::string& warning : source->warnings()) LogWarning(warning);
-  LogVerbose(fmt::format("back end {}: {} CPUs", backend, source->cpu_count()));
+  LogVerbose(fmt::format("{} CPUs", source->cpu_count()));
+  const source::Gives& gives = opened_source->back_end->gives;
+  options.time_split = options.time_split && gives.wakeups;
+  options.kernel_stacks = options.kernel_stacks && gives.kernel_stacks;
+  options.user_stacks = options.user_stacks && gives.user_stacks;
+  session = std::make_unique<Session>(options);
   if (const auto covered = source->covered_cpus(); !covered.empty()) {
     LogVerbose(
         fmt::format("switch records on CPU {} too: tracepoints do not tell every switch there",
@@ -229,10 +239,10 @@ Recording Recorder::Impl::Finish() {
 }
 
 Result<Recording> Recorder::Run() {
-  if (options_.target.kind == Target::Kind::kCommand) {
-    auto child = Child::Fork(options_.target.command);
+  if (impl_->options.target.kind == Target::Kind::kCommand) {
+    auto child = Child::Fork(impl_->options.target.command);
     if (!child) return child.error();
-    options_.target.pids = {child->pid()};
+    impl_->options.target.pids = {child->pid()};
     impl_->child.emplace(std::move(*child));
   }
   if (auto prepared = impl_->Prepare(); !prepared) return prepared.error();
@@ -240,7 +250,7 @@ Result<Recording> Recorder::Run() {
     const int reason = impl_->child ? impl_->child->exec_error() : 0;
     if (reason == 0) return started.error();
     exec_failure_ = reason == ENOENT ? 127 : 126;
-    return SystemError("execute " + options_.target.command.front(), reason);
+    return SystemError("execute " + impl_->options.target.command.front(), reason);
   }
   if (auto looped = impl_->Loop(); !looped) return looped.error();
   impl_->signals.reset();  // a second Ctrl-C ends the program

@@ -17,14 +17,15 @@ struct Recording {
   std::optional<int> command_status;
 };
 
-// Sets everything up, waits, and puts it away again: a Session behind the `perf` back end.
+// Sets everything up, waits, and puts it away again: a Session behind a back end.
 class Recorder {
  public:
   explicit Recorder(Options options);
   ~Recorder();
 
-  // Records until the duration is over, the target has ended, or SIGINT or SIGTERM comes, with the
-  // `perf` back end. Prints progress and, with -v, "offcpu: recording" once everything is enabled.
+  // Records until the duration is over, the target has ended, or SIGINT or SIGTERM comes. Tells
+  // which back end it is and what a better one would need; prints progress and, with -v, "offcpu:
+  // recording" once everything is enabled.
   Result<Recording> Run();
 
   // After an error of Run(): the status to end with where the command could not be executed, 127
@@ -35,7 +36,6 @@ class Recorder {
 
  private:
   struct Impl;
-  Options options_;
   std::unique_ptr<Impl> impl_;
   std::optional<int> exec_failure_;
 };

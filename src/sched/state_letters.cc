@@ -8,32 +8,18 @@
 namespace offcpu::sched {
 namespace {
 
-struct Letter {
-  model::TaskState bit;
-  char letter;
-  bool selectable;
-};
-constexpr Letter kLetters[] = {
-    {model::kTaskInterruptible, 'S', true}, {model::kTaskUninterruptible, 'D', true},
-    {model::kTaskStopped, 'T', true},       {model::kTaskTraced, 't', true},
-    {model::kTaskDead, 'X', true},          {model::kTaskZombie, 'Z', true},
-    {model::kTaskParked, 'P', true},        {model::kTaskIdle, 'I', true},
-    {model::kTaskKillable, 'K', true},      {model::kTaskWaking, 'W', true},
-    {model::kTaskNoLoad, 'N', false},  // only beside D, where it means I
-};
-
-// The selectable bit of a letter, or 0.
+// The bit that a letter selects, or 0. N only stands beside D, where it means I.
 uint32_t BitOf(char letter) {
-  for (const Letter& each : kLetters) {
-    if (each.selectable && each.letter == letter) return each.bit;
+  for (const model::StateLetter& each : model::kStateLetters) {
+    if (each.letter == letter && each.bit != model::kTaskNoLoad) return each.bit;
   }
   return 0;
 }
 
 std::string AllowedLetters() {
   std::string allowed = "R";
-  for (const Letter& each : kLetters) {
-    if (each.selectable) allowed += fmt::format(" {}", each.letter);
+  for (const model::StateLetter& each : model::kStateLetters) {
+    if (each.bit != model::kTaskNoLoad) allowed += fmt::format(" {}", each.letter);
   }
   return allowed;
 }
@@ -47,7 +33,7 @@ std::string StateLetters(uint32_t task_state) {
     if (!text.empty()) text += '|';
     text += letter;
   };
-  for (const Letter& each : kLetters) {
+  for (const model::StateLetter& each : model::kStateLetters) {
     if ((task_state & each.bit) != 0) append(each.letter);
     task_state &= ~uint32_t{each.bit};
   }

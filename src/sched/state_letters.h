@@ -29,6 +29,9 @@ class StateFilter {
   // is matched by none.
   bool Matches(uint32_t task_state, bool preempted) const;
 
+  // No letter was given.
+  bool matches_all() const { return any_; }
+
  private:
   bool any_ = true;
   bool running_ = false;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -27,5 +28,13 @@ bool InOwnPidNamespace();
 
 // Of uname(2); nothing where it is no version number.
 std::optional<kernel_compat::KernelRelease> RunningRelease();
+
+// What decides over back ends: versions, sysctls, mounts and capabilities, as they are. The same
+// names in the same order on every machine; "not there" for what a machine does not have.
+struct HostFact {
+  std::string name;
+  std::string value;
+};
+std::vector<HostFact> HostFacts();
 
 }  // namespace offcpu::source

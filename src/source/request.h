@@ -47,6 +47,7 @@ struct Request {
   kernel_compat::WantedReasons chain_reasons{true, false, false};  // whose switch-outs carry chains
   size_t buffer_bytes = 8U << 20;  // of each CPU's ring; rounded up to a power of two
   bool wakeups = true;
+  bool task_states = false;  // intervals are chosen by their task state
   bool cgroup_moves = false;
   ReadExecStart read_exec_start;
 };

@@ -22,11 +22,43 @@ const std::vector<BackEnd>& BackEnds() {
   return kBackEnds;
 }
 
+namespace {
+
+// Selections that would choose by what was never told.
+Result<void> CheckRequest(const BackEnd& back_end, const Request& request) {
+  const auto refuse = [&](std::string_view what, std::string hint) {
+    return MakeError(ErrorCode::kUnsupported,
+                     fmt::format("the {} back end can't tell {}", back_end.name, what),
+                     std::move(hint));
+  };
+  if (request.task_states && !back_end.gives.task_state) {
+    return refuse("task states, and --state chooses by them", "leave out --state");
+  }
+  if (request.chain_reasons.runnable != request.chain_reasons.preempted &&
+      !back_end.gives.preemption) {
+    return refuse("runnable from preempted", "ask for both or for neither with --reasons");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Source>> TryOpen(const BackEnd& back_end, const Request& request) {
+  if (auto possible = CheckRequest(back_end, request); !possible) return possible.error();
+  return back_end.open(request);
+}
+
+std::string Names() {
+  std::vector<std::string_view> names;
+  for (const BackEnd& back_end : BackEnds()) names.push_back(back_end.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
 Result<Opened> OpenBackEnd(std::string_view name, const Request& request) {
   Opened opened;
   for (const BackEnd& back_end : BackEnds()) {
     if (name != "auto" && name != back_end.name) continue;
-    auto source = back_end.open(request);
+    auto source = TryOpen(back_end, request);
     if (source) {
       opened.back_end = &back_end;
       opened.source = std::move(*source);
@@ -37,7 +69,16 @@ Result<Opened> OpenBackEnd(std::string_view name, const Request& request) {
     opened.refusals.push_back({back_end.name, source.error()});
   }
   if (!opened.refusals.empty()) return opened.refusals.front().error;
-  return UsageError(fmt::format("no back end is called '{}'", name));
+  return UsageError(fmt::format("no back end is called '{}'", name), "there are: auto, " + Names());
+}
+
+std::string DescribeRefusals(const std::vector<Refusal>& refusals) {
+  std::string text;
+  for (const auto& [name, error] : refusals) {
+    text += fmt::format("{}{} would need: {}", text.empty() ? "" : "; ", name,
+                        error.hint.empty() ? error.message : error.hint);
+  }
+  return text;
 }
 
 }  // namespace offcpu::source

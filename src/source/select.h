@@ -43,8 +43,13 @@ struct Opened {
   std::vector<Refusal> refusals;  // of better ones, in their order
 };
 
-// Opens the back end of that name, or with "auto" the first that gives what is asked. What it
-// cannot give is among the source's warnings. The error of "auto" is that of the best back end.
+// Opens the back end of that name, or with "auto" the first that works and can honour the request.
+// What it cannot give is among the source's warnings. Errors: kUsage for an unknown name;
+// kUnsupported where the request has no meaning without something that the back end cannot tell;
+// that of the back end, with "auto" of the best one.
 Result<Opened> OpenBackEnd(std::string_view name, const Request& request);
+
+// What would have to change for a better back end: one line, "" where there is none.
+std::string DescribeRefusals(const std::vector<Refusal>& refusals);
 
 }  // namespace offcpu::source

@@ -56,3 +56,11 @@ expect_err_has offcpu.pb
 expect_err_has --force
 expect 'the file was changed' [ "$(cat offcpu.pb)" = mine ]
 expect_files offcpu.pb
+
+it 'names the back ends there are'
+run record -a -d 100ms --backend hopes
+expect_status 64
+expect_one_error
+expect_err_has hopes
+expect_err_has perf
+expect_files

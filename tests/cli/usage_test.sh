@@ -86,3 +86,20 @@ expect_err
 it 'survives closed standard streams'
 run_any sh -c "\"\$OFFCPU\" top missing <&- >&- 2>&-"
 expect_status 1
+
+it 'tells what works here, with the machine it was told of, as text and as JSON'
+run doctor --format json
+if [ "$status" -eq 0 ] || [ "$status" -eq 69 ] || [ "$status" -eq 77 ]; then
+  expect 'the document has its parts' python3 -c '
+import json, sys
+doctor = json.load(open("../out"))
+names = [each["name"] for each in doctor["backends"]]
+assert doctor["best"] is None or doctor["best"] in names
+for each in doctor["backends"]:
+    missing = [c for c in each["checks"] if c["needed"] and c["status"] == "missing"]
+    assert each["works"] == (not missing), each["name"]
+    assert all(c["remedy"] for c in missing), each["name"]
+assert "kernel" in doctor["facts"]'
+else
+  complain "exit status $status"
+fi

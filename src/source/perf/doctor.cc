@@ -59,6 +59,8 @@ Check CheckRecording(std::vector<model::Cpu>* covered, size_t* cpus) {
   auto source = PerfSource::Open(request);
   if (!source) return Lacks(name, source.error());
   *covered = (*source)->covered_cpus();
+  // A busy CPU's idle task was not met: that says nothing.
+  for (model::Cpu cpu : (*source)->undecided_cpus()) std::erase(*covered, cpu);
   *cpus = (*source)->cpu_count();
   Check check = Works(name, fmt::format("{} CPUs", *cpus));
   if (!(*source)->warnings().empty()) {
