@@ -11,10 +11,12 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/forecast_text.h"
 #include "cli/record_arguments.h"
 #include "output/digest.h"
 #include "profile/profile_file.h"
 #include "profile/validate.h"
+#include "record/forecast.h"
 #include "record/recorder.h"
 
 namespace offcpu::cli {
@@ -28,11 +30,21 @@ std::string OwnCommandLine() {
   return text;
 }
 
+Result<int> RunDry(const record::Options& options) {
+  const auto forecast = record::MakeForecast(options);
+  if (!forecast) return forecast.error();
+  auto out = OutputFile::Create("-", /*force=*/false);
+  if (!out) return out.error();
+  if (auto written = out->Write(ForecastText(*forecast)); !written) return written.error();
+  return kExitDone;
+}
+
 Result<int> RunRecord(const RecordArguments& arguments) {
   if (arguments.quiet) SetLogLevel(LogLevel::kQuiet);
   if (arguments.verbose) SetLogLevel(LogLevel::kVerbose);
   auto recording_options = MakeRecordOptions(arguments);
   if (!recording_options) return recording_options.error();
+  if (arguments.dry_run) return RunDry(*recording_options);
   recording_options->command_line = OwnCommandLine();
   if (arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1) {
     return UsageError("a profile is binary: give --output FILE, or send it to a pipe");

@@ -181,6 +181,9 @@ void AddOutputOptions(CLI::App& command, RecordArguments& arguments) {
       ->capture_default_str()
       ->group(kGroup);
   command.add_flag("--force", arguments.force, "Overwrite an existing FILE")->group(kGroup);
+  command
+      .add_flag("--dry-run", arguments.dry_run, "Record nothing: tell what it would cost, and how")
+      ->group(kGroup);
   command.add_flag("-q,--quiet", arguments.quiet, "No progress, no digest")->group(kGroup);
   command.add_flag("-v,--verbose", arguments.verbose, "Tell what is being done")
       ->excludes("--quiet")

@@ -24,6 +24,7 @@ struct RecordArguments {
   std::string duration;
   std::string output = "offcpu.pb";
   bool force = false;
+  bool dry_run = false;
   std::vector<std::string> reasons{"blocked"};
   std::string min_off_cpu;
   std::string max_off_cpu;

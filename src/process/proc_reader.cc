@@ -109,6 +109,22 @@ std::vector<model::Tid> ListThreads(model::Pid pid) {
   return ListNumbers("/proc/" + std::to_string(pid) + "/task");
 }
 
+std::optional<uint64_t> ParseSwitchCount(std::string_view text) {
+  uint64_t sum = 0;
+  for (const char* name : {"voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"}) {
+    const auto value = LineValue(text, name);
+    uint64_t count = 0;
+    if (!value || !ParseNumber(*value, &count)) return std::nullopt;
+    sum += count;
+  }
+  return sum;
+}
+
+std::optional<uint64_t> ReadSwitchCount(model::Pid pid, model::Tid tid) {
+  const auto text = ReadSmallFile(TaskPath(pid, tid, "status"));
+  return text ? ParseSwitchCount(*text) : std::nullopt;
+}
+
 std::optional<model::Pid> ProcessOfThread(model::Tid tid) {
   const auto text = ReadSmallFile("/proc/" + std::to_string(tid) + "/status");
   if (!text) return std::nullopt;

@@ -34,6 +34,10 @@ std::optional<ThreadStat> ParseThreadStat(std::string_view text);
 std::vector<model::Pid> ListProcesses();
 std::vector<model::Tid> ListThreads(model::Pid pid);
 
+// Context switches of a thread so far, voluntary and not (/proc/PID/task/TID/status).
+std::optional<uint64_t> ReadSwitchCount(model::Pid pid, model::Tid tid);
+std::optional<uint64_t> ParseSwitchCount(std::string_view text);
+
 // The process a thread belongs to (Tgid of /proc/TID/status).
 std::optional<model::Pid> ProcessOfThread(model::Tid tid);
 

@@ -22,6 +22,7 @@
 #include "record/follower.h"
 #include "record/progress.h"
 #include "record/session.h"
+#include "record/source_request.h"
 #include "source/select.h"
 
 namespace offcpu::record {
@@ -39,36 +40,6 @@ void RaisePriority() {
   if (::setpriority(PRIO_PROCESS, 0, kReaderNice) != 0) {
     LogVerbose("the reader runs at ordinary priority (CAP_SYS_NICE is missing)");
   }
-}
-
-source::Target SourceTarget(const Target& target) {
-  using Kind = source::Target::Kind;
-  source::Target result;
-  switch (target.kind) {
-    case Target::Kind::kProcesses: result.kind = Kind::kProcesses; break;
-    case Target::Kind::kThreads: result.kind = Kind::kThreads; break;
-    case Target::Kind::kCommand: result.kind = Kind::kCommand; break;
-    case Target::Kind::kAll:
-    case Target::Kind::kCgroup: result.kind = Kind::kEverything; break;
-  }
-  result.processes = target.pids;
-  result.threads = target.tids;
-  result.follow_children = target.follow_children;
-  return result;
-}
-
-source::Request RequestOf(const Options& options) {
-  source::Request request;
-  request.target = SourceTarget(options.target);
-  request.chains = {options.kernel_stacks, options.user_stacks, options.max_stack};
-  request.chain_reasons = {options.selection.blocked, options.selection.runnable,
-                           options.selection.preempted};
-  request.buffer_bytes = options.buffer_bytes;
-  request.wakeups = options.time_split;
-  request.task_states = !options.selection.states.matches_all();
-  request.cgroup_moves = options.target.kind == Target::Kind::kCgroup;
-  request.read_exec_start = [](model::Tid tid) { return process::ReadExecStart(::getpid(), tid); };
-  return request;
 }
 
 std::string Describe(const Target& target) {

@@ -16,6 +16,11 @@ const std::vector<BackEnd>& BackEnds() {
                  .kernel_stacks = true,
                  .user_stacks = true,
                  .wakeups = true},
+       .cost = {.plain_us = 1.4,
+                .kernel_chain_us = 3.05,
+                .both_chains_us = 3.5,
+                .reader_us = 0.25,
+                .whole_machine = true},
        .open = perf::PerfSource::Open,
        .check = perf::CheckPerf},
   };

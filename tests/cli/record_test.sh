@@ -63,4 +63,16 @@ expect_status 64
 expect_one_error
 expect_err_has hopes
 expect_err_has perf
-expect_files
+expect_files offcpu.pb
+
+it 'tells what a recording would cost without recording'
+run record --dry-run -d 100ms -p $$
+if [ "$status" -eq 0 ]; then
+  expect_out_has 'Back end'
+  expect_out_has 'target threads'
+  expect_out_has 'us a switch'
+else # no back end works here
+  expect 'it says why' [ "$status" -eq 69 -o "$status" -eq 77 ]
+  expect_one_error
+fi
+expect_files offcpu.pb

@@ -107,5 +107,17 @@ TEST(ProcReaderTest, TheTestItselfCanBeRead) {
   EXPECT_THAT(ListThreads(1 << 22), IsEmpty());
 }
 
+TEST(SwitchCount, VoluntaryAndNotAreAddedUp) {
+  EXPECT_EQ(ParseSwitchCount("Name:\tx\nvoluntary_ctxt_switches:\t40\n"
+                             "nonvoluntary_ctxt_switches:\t2\n"),
+            42U);
+}
+
+TEST(SwitchCount, AStatusWithoutOneOfThemTellsNothing) {
+  EXPECT_FALSE(ParseSwitchCount("voluntary_ctxt_switches:\t40\n"));
+  EXPECT_FALSE(ParseSwitchCount("voluntary_ctxt_switches:\tx\nnonvoluntary_ctxt_switches:\t2\n"));
+  EXPECT_FALSE(ParseSwitchCount(""));
+}
+
 }  // namespace
 }  // namespace offcpu::process
