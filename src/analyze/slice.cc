@@ -2,6 +2,7 @@
 #include "analyze/slice.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "analyze/frame_text.h"
@@ -188,14 +189,16 @@ class SliceBuilder {
 
   void SortAndMerge() {
     RankFrames();
-    std::sort(
-        slice_.lines.begin(), slice_.lines.end(), [this](const SliceLine& a, const SliceLine& b) {
-          const auto left = RanksOf(a);
-          const auto right = RanksOf(b);
-          return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
-        });
+    std::vector<uint32_t> order(slice_.lines.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
+      const auto left = RanksOf(slice_.lines[a]);
+      const auto right = RanksOf(slice_.lines[b]);
+      return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
+    });
     std::vector<SliceLine> merged;
-    for (const SliceLine& line : slice_.lines) {
+    for (const uint32_t at : order) {
+      const SliceLine& line = slice_.lines[at];
       if (merged.empty() || !SameFrames(merged.back(), line)) {
         merged.push_back(line);
       } else {

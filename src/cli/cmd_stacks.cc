@@ -3,6 +3,7 @@
 #include <string>
 
 #include "analyze/slice.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
@@ -37,11 +38,15 @@ Result<int> RunStacks(const StacksOptions& options) {
   Result<ProfileSlice> read = ReadSlice(options.input, options.selection, options.slice);
   if (!read) return read.error();
   const output::Unit unit = options.unit == "ns" ? output::Unit::kNanos : output::Unit::kMicros;
-  const std::string result =
+  auto file = OutputFile::Create(options.input.output, options.input.force);
+  if (!file) return file.error();
+  const auto write = [&](std::string_view bytes) { return file->Write(bytes); };
+  const auto written =
       options.input.format == "json"
-          ? output::SliceJson(read->profile, read->slice, read->options)
-          : output::CollapsedText(read->slice, unit, IsTerminal(options.input));
-  if (Result<void> written = WriteResult(options.input, result); !written) return written.error();
+          ? write(output::SliceJson(read->profile, read->slice, read->options))
+          : output::WriteCollapsed(read->slice, unit, IsTerminal(options.input), write);
+  if (!written) return written.error();
+  if (auto committed = file->Commit(); !committed) return committed.error();
   Remark(options, *read);
   return kExitDone;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
+#include <functional>
+#include <string_view>
 
 #include "analyze/slice.h"
 #include "base/clock.h"
+#include "base/result.h"
 
 namespace offcpu::output {
 
@@ -17,8 +19,12 @@ constexpr uint64_t ToMicros(Nanos ns) {
   return micros == 0 ? 1 : micros;
 }
 
+using WriteText = std::function<Result<void>(std::string_view)>;
+
 // "a;b;c 1234" a line, in the slice's order. `for_terminal` makes control characters harmless
-// (terminal.h); otherwise all bytes of a name stay.
-std::string CollapsedText(const analyze::Slice& slice, Unit unit, bool for_terminal);
+// (terminal.h); otherwise all bytes of a name stay. Deep stacks make megabytes, so `write` gets
+// them in pieces; its error ends the writing.
+Result<void> WriteCollapsed(const analyze::Slice& slice, Unit unit, bool for_terminal,
+                            const WriteText& write);
 
 }  // namespace offcpu::output

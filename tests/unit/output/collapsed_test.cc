@@ -34,7 +34,17 @@ TEST(ToMicros, RoundsHalfUpAndLosesNoTimeAltogether) {
   EXPECT_EQ(ToMicros(~0ULL), 18'446'744'073'709'552);
 }
 
-TEST(CollapsedText, RoundsOnceAfterMerging) {
+std::string Collapsed(const analyze::Slice& slice, Unit unit, bool for_terminal) {
+  std::string text;
+  const auto written = WriteCollapsed(slice, unit, for_terminal, [&](std::string_view piece) {
+    text += piece;
+    return Result<void>();
+  });
+  EXPECT_TRUE(written);
+  return text;
+}
+
+TEST(Collapsed, RoundsOnceAfterMerging) {
   testing::ProfileFixture fixture;
   for (model::Tid tid = 1; tid <= 5; ++tid) {
     const auto thread = fixture.AddThread(1, tid, "a", "a");
@@ -45,15 +55,15 @@ TEST(CollapsedText, RoundsOnceAfterMerging) {
   analyze::SliceOptions options;
   options.stack = analyze::StackPart::kUser;
   const profile::Profile profile = fixture.Build();
-  EXPECT_EQ(CollapsedText(SliceOf(profile, options), Unit::kMicros, false), "f 3\n");
-  EXPECT_EQ(CollapsedText(SliceOf(profile, options), Unit::kNanos, false), "f 2500\n");
+  EXPECT_EQ(Collapsed(SliceOf(profile, options), Unit::kMicros, false), "f 3\n");
+  EXPECT_EQ(Collapsed(SliceOf(profile, options), Unit::kNanos, false), "f 2500\n");
 }
 
-TEST(CollapsedText, KeepsTheNumberOfFramesForAnyName) {
+TEST(Collapsed, KeepsTheNumberOfFramesForAnyName) {
   analyze::SliceOptions options;
   options.thread_frames = analyze::ThreadFrames::kName;
   const analyze::Slice slice = SliceOf(testing::NamesProfile(), options);
-  std::string text = CollapsedText(slice, Unit::kMicros, false);
+  std::string text = Collapsed(slice, Unit::kMicros, false);
   for (const analyze::SliceLine& line : slice.lines) {
     const size_t end = text.find('\n');
     ASSERT_NE(end, std::string::npos);
@@ -64,17 +74,16 @@ TEST(CollapsedText, KeepsTheNumberOfFramesForAnyName) {
   EXPECT_TRUE(text.empty());
 }
 
-TEST(CollapsedText, KeepsBytesInFilesAndEscapesThemOnATerminal) {
+TEST(Collapsed, KeepsBytesInFilesAndEscapesThemOnATerminal) {
   const analyze::Slice slice = SliceOf(testing::NamesProfile(), {});
-  EXPECT_NE(CollapsedText(slice, Unit::kMicros, false).find("\x1b[31mred;\xff\xfe"),
-            std::string::npos);
-  const std::string shown = CollapsedText(slice, Unit::kMicros, true);
+  EXPECT_NE(Collapsed(slice, Unit::kMicros, false).find("\x1b[31mred;\xff\xfe"), std::string::npos);
+  const std::string shown = Collapsed(slice, Unit::kMicros, true);
   EXPECT_EQ(shown.find('\x1b'), std::string::npos);
   EXPECT_NE(shown.find("\\x1b[31mred;\\xff\\xfe"), std::string::npos);
 }
 
-TEST(CollapsedText, IsEmptyWhenNothingWasRecorded) {
-  EXPECT_EQ(CollapsedText(SliceOf(testing::EmptyProfile(), {}), Unit::kMicros, false), "");
+TEST(Collapsed, IsEmptyWhenNothingWasRecorded) {
+  EXPECT_EQ(Collapsed(SliceOf(testing::EmptyProfile(), {}), Unit::kMicros, false), "");
 }
 
 TEST(SliceJson, HoldsTheSameLinesInWholeNanoseconds) {
@@ -99,6 +108,13 @@ TEST(SliceJson, TellsWhatIsNotInIt) {
   EXPECT_EQ(json["summary"]["lost_events"], 12);
   EXPECT_EQ(json["summary"]["rejected"]["min_off_cpu"]["count"], 4);
   EXPECT_EQ(json["summary"]["intervals_without_time"], 1);
+}
+
+TEST(Collapsed, EndsAtTheFirstErrorOfTheWriter) {
+  const auto written = WriteCollapsed(SliceOf(testing::WaitsProfile(), {}), Unit::kMicros, false,
+                                      [](std::string_view) { return Failed("the disk is full"); });
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().message, "the disk is full");
 }
 
 }  // namespace
