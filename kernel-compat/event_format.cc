@@ -163,12 +163,13 @@ Result<void> EventFormat::ReadFields(const std::string& checked_text) {
     return MakeError(ErrorCode::kUnsupported,
                      fmt::format("event {}: libtraceevent can't read its format", name_));
   }
-  for (const tep_format_field* field = event->format.fields; field != nullptr;
-       field = field->next) {
-    if (!IsName(field->name == nullptr ? "" : field->name)) continue;
-    fields_.push_back({field->name, field->offset, field->size,
-                       (field->flags & TEP_FIELD_IS_SIGNED) != 0,
-                       (field->flags & TEP_FIELD_IS_ARRAY) != 0, KindOf(field->flags)});
+  for (const tep_format_field* field : {event->format.common_fields, event->format.fields}) {
+    for (; field != nullptr; field = field->next) {
+      if (!IsName(field->name == nullptr ? "" : field->name)) continue;
+      fields_.push_back({field->name, field->offset, field->size,
+                         (field->flags & TEP_FIELD_IS_SIGNED) != 0,
+                         (field->flags & TEP_FIELD_IS_ARRAY) != 0, KindOf(field->flags)});
+    }
   }
   return {};
 }
@@ -210,6 +211,17 @@ Result<FieldLayout> EventFormat::Number(std::string_view field,
   if (std::find(sizes.begin(), sizes.end(), layout->size) == sizes.end()) {
     return Unusable(field, fmt::format("has size {} where {} is expected", layout->size,
                                        fmt::join(sizes, " or ")));
+  }
+  return layout;
+}
+
+Result<FieldLayout> EventFormat::Words(std::string_view field) const {
+  const Field* found = Find(field);
+  if (found == nullptr) return Unusable(field, "is missing");
+  auto layout = Layout(*found);
+  if (!layout) return layout.error();
+  if (!found->is_array || found->kind != FieldKind::kPlain) {
+    return Unusable(field, "is not an array where one is expected");
   }
   return layout;
 }

@@ -138,6 +138,8 @@ class EventFormat {
   Result<FieldLayout> Number(std::string_view field, std::initializer_list<size_t> sizes) const;
   // ... an array of char, in place or dynamic, whatever stands in the brackets of its declaration.
   Result<FieldLayout> Text(std::string_view field) const;
+  // ... an array in place, whatever its elements; records may hold more of them than it declares.
+  Result<FieldLayout> Words(std::string_view field) const;
 
  private:
   struct Field {

@@ -1,44 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "kernel-compat/sched_formats.h"
 
-#include <algorithm>
-#include <initializer_list>
 #include <utility>
 
+#include "kernel-compat/field_reader.h"
+
 namespace offcpu::kernel_compat {
-namespace {
-
-// Reads fields of one format; keeps the first error and how far the fields reach.
-class FieldReader {
- public:
-  explicit FieldReader(const EventFormat& format) : format_(format) {}
-
-  FieldLayout Pid(std::string_view name) { return Number(name, {4}); }
-  FieldLayout Number(std::string_view name, std::initializer_list<size_t> sizes) {
-    return Keep(format_.Number(name, sizes));
-  }
-  FieldLayout Text(std::string_view name) { return Keep(format_.Text(name)); }
-
-  const std::optional<Error>& error() const { return error_; }
-  size_t record_size() const { return record_size_; }
-
- private:
-  FieldLayout Keep(const Result<FieldLayout>& field) {
-    if (!field) {
-      if (!error_) error_ = field.error();
-      return {};
-    }
-    record_size_ = std::max(record_size_, field->end());
-    return *field;
-  }
-
-  const EventFormat& format_;
-  std::optional<Error> error_;
-  size_t record_size_ = 0;
-};
-
-}  // namespace
-
 Result<SwitchFormat> ParseSwitchFormat(std::string_view text,
                                        std::optional<KernelRelease> release) {
   auto event = EventFormat::Parse(text, "sched_switch");

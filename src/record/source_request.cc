@@ -37,6 +37,13 @@ source::Request RequestOf(const Options& options) {
   request.task_states = !options.selection.states.matches_all();
   request.cgroup_moves = options.target.kind == Target::Kind::kCgroup;
   request.read_exec_start = [](model::Tid tid) { return process::ReadExecStart(::getpid(), tid); };
+  request.read_maps = [](model::Pid pid, Nanos time, model::EventSink& sink) {
+    const process::Mappings mappings = process::ReadMappings(pid);
+    for (model::Map map : mappings.maps) {
+      map.time = time;
+      sink.OnMap(map);
+    }
+  };
   return request;
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "kernel-compat/switch_filter.h"
 #include "model/ids.h"
+#include "model/sinks.h"
 
 // What a recording asks of a back end.
 namespace offcpu::source {
@@ -41,6 +42,9 @@ struct Target {
 // se.exec_start of a thread of ours, from /proc; nothing where the kernel does not show it.
 using ReadExecStart = std::function<std::optional<Nanos>(model::Tid)>;
 
+// Delivers a process's executable mappings as /proc shows them now, as Map events of that time.
+using ReadMaps = std::function<void(model::Pid, Nanos, model::EventSink&)>;
+
 struct Request {
   Target target;
   ChainOptions chains;
@@ -50,6 +54,7 @@ struct Request {
   bool task_states = false;  // intervals are chosen by their task state
   bool cgroup_moves = false;
   ReadExecStart read_exec_start;
+  ReadMaps read_maps;  // for back ends without records of mappings; may be empty
 };
 
 }  // namespace offcpu::source

@@ -5,6 +5,8 @@
 
 #include "source/perf/doctor.h"
 #include "source/perf/perf_source.h"
+#include "source/tracefs/doctor.h"
+#include "source/tracefs/tracefs_source.h"
 
 namespace offcpu::source {
 
@@ -23,6 +25,14 @@ const std::vector<BackEnd>& BackEnds() {
                 .whole_machine = true},
        .open = perf::PerfSource::Open,
        .check = perf::CheckPerf},
+      {.name = "tracefs",
+       .gives = {.task_state = true,
+                 .preemption = true,
+                 .kernel_stacks = true,
+                 .user_stacks = true,  // of 8 frames at most
+                 .wakeups = true},
+       .open = tracefs::TracefsSource::Open,
+       .check = tracefs::CheckTracefs},
   };
   return kBackEnds;
 }

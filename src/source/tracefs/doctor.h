@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "source/check.h"
+
+namespace offcpu::source::tracefs {
+
+// Tries everything that a recording would do, on this machine and as this user, and undoes it.
+std::vector<Check> CheckTracefs();
+
+}  // namespace offcpu::source::tracefs
