@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "source/bpf/bpf_source.h"
 #include "source/perf/doctor.h"
 #include "source/perf/perf_source.h"
 
@@ -23,6 +24,14 @@ const std::vector<BackEnd>& BackEnds() {
                 .whole_machine = true},
        .open = perf::PerfSource::Open,
        .check = perf::CheckPerf},
+      {.name = "bpf",
+       .gives = {.task_state = true,
+                 .preemption = true,
+                 .kernel_stacks = true,
+                 .user_stacks = true,
+                 .wakeups = true},
+       .open = bpf::BpfSource::Open,
+       .check = bpf::CheckBpf},
   };
   return kBackEnds;
 }
