@@ -6,6 +6,7 @@ VERSION := 0.1.0
 O ?= build
 prefix ?= $(if $(PREFIX),$(PREFIX),/usr/local)
 bindir ?= $(prefix)/bin
+libdir ?= $(prefix)/lib
 mandir ?= $(prefix)/share/man
 docdir ?= $(prefix)/share/doc/offcpu
 INSTALL ?= install
@@ -59,14 +60,20 @@ endif
 endif
 $(O)/libs.mk: tools/find-libs
 	@mkdir -p $(@D) && \
-	  CXX='$(CXX)' PKG_CONFIG='$(PKG_CONFIG)' PROTOC='$(PROTOC)' tools/find-libs > $@.new && mv $@.new $@
+	  CXX='$(CXX)' PKG_CONFIG='$(PKG_CONFIG)' PROTOC='$(PROTOC)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' tools/find-libs > $@.new && mv $@.new $@
 
 compile = $(CXX) $(own_cppflags) $(lib_cflags) $(CPPFLAGS) $(own_cxxflags) $(CXXFLAGS) -MMD -MP
 link = $(CXX) $(own_cxxflags) $(CXXFLAGS) $(own_ldflags) $(LDFLAGS)
 gtest_libs := -lgtest_main -lgmock -lgtest
 say = @$(if $(V),:,echo "  $(1) $@")
 
-all: $(O)/offcpu
+# The BPF module: built where its tools are, unless NO_BPF=1; NO_BPF=0 asks for it.
+bpf_module := $(if $(filter-out 0,$(NO_BPF)),,$(if $(bpf_tool),$(O)/bpf.so))
+ifeq ($(NO_BPF)$(bpf_module)$(if $(needs_libs),,clean),0)
+$(error offcpu: missing for the BPF module: $(bpf_missing); 'tools/deps --bpf' installs it)
+endif
+
+all: $(O)/offcpu $(bpf_module)
 
 $(O)/offcpu: $(objs)
 $(O)/unit-tests: $(unit_objs) $(lib_objs)
@@ -76,6 +83,27 @@ $(O)/unit-tests $(O)/live-tests: private extra_libs := $(gtest_libs)
 $(O)/offcpu $(O)/unit-tests $(O)/live-tests $(O)/write-sample-profile:
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(lib_libs) $(extra_libs) $(LDLIBS)
+
+# bpf.so is looked for beside the program in the build folder, and where it is installed.
+module_dir = -DOFFCPU_MODULE_DIR='"$(libdir)/offcpu"'
+$(O)/src/source/bpf/load_module.o: private own_cppflags += $(module_dir)
+$(O)/src/source/bpf/load_module.o: $(O)/module_dir
+$(O)/module_dir: FORCE
+	@mkdir -p $(@D); echo '$(libdir)' | cmp -s - $@ || echo '$(libdir)' > $@
+
+bpf_objs := $(call to_objs,src/source/bpf/module/*.cc)
+bpf_target := $(if $(filter s390%,$(shell uname -m)),bpfeb,bpfel)
+$(O)/gen/bpf/offcpu.bpf.o: src/source/bpf/offcpu.bpf.c src/source/bpf/records.h kernel-compat/bpf_types.h $(O)/libs.mk
+	$(call say,BPF)
+	$(Q)mkdir -p $(@D) && $(bpf_clang) -target $(bpf_target) -O2 -g -Wall -Wextra -Wno-unused-parameter \
+	  $(if $(WERROR),-Werror) -Isrc -I. $(bpf_cflags) -c -o $@ $<
+$(O)/gen/bpf/offcpu.skel.h: $(O)/gen/bpf/offcpu.bpf.o
+	$(Q)$(bpf_tool) gen skeleton $< name offcpu_bpf_skeleton > $@.new && mv $@.new $@
+$(bpf_objs): private own_cxxflags += -fPIC -fvisibility=hidden -Wno-pedantic
+$(bpf_objs): $(if $(bpf_module),$(O)/gen/bpf/offcpu.skel.h)
+$(O)/bpf.so: $(bpf_objs)
+	$(call say,LINK)
+	$(Q)$(link) -shared -o $@ $^ $(bpf_libs)
 
 # Test programs have known frames, so they are built one way, whatever the builder's flags are.
 $(O)/programs/%: tests/programs/%.cc $(O)/flags
@@ -100,7 +128,7 @@ flags = '$(subst ','\'',$(compile) $(link))'
 $(O)/flags: FORCE
 	@mkdir -p $(@D); echo $(flags) | cmp -s - $@ || echo $(flags) > $@
 
--include $(wildcard $(objs:.o=.d) $(unit_objs:.o=.d) $(live_objs:.o=.d) $(writer_obj:.o=.d) $(programs:%=%.d) $(O)/tests/fuzz/*.d)
+-include $(wildcard $(objs:.o=.d) $(bpf_objs:.o=.d) $(unit_objs:.o=.d) $(live_objs:.o=.d) $(writer_obj:.o=.d) $(programs:%=%.d) $(O)/tests/fuzz/*.d)
 
 demo: $(O)/offcpu $(O)/programs/demo
 	@tools/demo $(O)
@@ -108,10 +136,10 @@ demo: $(O)/offcpu $(O)/programs/demo
 # --- Tests: each suite by itself, or all with one line of sums at the end ---
 
 suites := unit golden cli live
-$(O)/ready-unit: $(O)/unit-tests
+$(O)/ready-unit: $(O)/unit-tests $(bpf_module)
 $(O)/ready-golden: $(O)/offcpu $(O)/write-sample-profile
 $(O)/ready-cli: $(O)/offcpu $(O)/write-sample-profile
-$(O)/ready-live: $(O)/offcpu $(O)/live-tests $(programs)
+$(O)/ready-live: $(O)/offcpu $(O)/live-tests $(programs) $(bpf_module)
 ready := $(suites:%=$(O)/ready-%)
 $(ready):
 
@@ -157,16 +185,19 @@ $(O)/%.tidy: %.cc $(O)/%.o .clang-tidy
 
 # --- Install ---
 
-install: $(O)/offcpu
+install: $(O)/offcpu $(bpf_module)
 	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(docdir)' $(foreach n,$(sections),'$(DESTDIR)$(mandir)/man$(n)')
 	$(INSTALL) -m 755 $(O)/offcpu '$(DESTDIR)$(bindir)/offcpu'
+	$(if $(bpf_module),$(INSTALL) -d '$(DESTDIR)$(libdir)/offcpu')
+	$(if $(bpf_module),$(INSTALL) -m 644 $(O)/bpf.so '$(DESTDIR)$(libdir)/offcpu/bpf.so')
 	$(foreach page,$(pages),$(INSTALL) -m 644 $(page) '$(DESTDIR)$(mandir)/man$(call section,$(page))/' &&) :
 	$(INSTALL) -m 644 README.md NEWS LICENSE '$(DESTDIR)$(docdir)/'
 section = $(patsubst .%,%,$(suffix $(1)))
 sections := $(sort $(foreach page,$(pages),$(call section,$(page))))
 
 uninstall:
-	rm -f '$(DESTDIR)$(bindir)/offcpu'
+	rm -f '$(DESTDIR)$(bindir)/offcpu' '$(DESTDIR)$(libdir)/offcpu/bpf.so'
+	[ ! -d '$(DESTDIR)$(libdir)/offcpu' ] || rmdir '$(DESTDIR)$(libdir)/offcpu'
 	rm -f $(foreach page,$(pages),'$(DESTDIR)$(mandir)/man$(call section,$(page))/$(notdir $(page))')
 	rm -f $(foreach file,README.md NEWS LICENSE,'$(DESTDIR)$(docdir)/$(file)')
 	[ ! -d '$(DESTDIR)$(docdir)' ] || rmdir '$(DESTDIR)$(docdir)'
@@ -188,11 +219,11 @@ help:
 #: golden      rewrite the expected outputs in tests/golden; review the difference
 #: fuzz        run each fuzzer for FUZZ_SECONDS=60 (needs clang)
 #: bench       measure the recorder's cost
-#: install     to prefix=/usr/local (bindir, mandir, docdir) below DESTDIR; uninstall
+#: install     to prefix=/usr/local (bindir, libdir, mandir, docdir) below DESTDIR; uninstall
 #: dist        $(O)/offcpu-VERSION.tar.gz
 #: clean       remove the build folder
 #:
-#: Variables: O=folder V=1 WERROR=1 SAN=address,undefined CXX CXXFLAGS CPPFLAGS LDFLAGS
+#: Variables: O=folder V=1 WERROR=1 NO_BPF=1 SAN=address,undefined CXX CXXFLAGS CPPFLAGS LDFLAGS
 
 FORCE:
 .PHONY: all demo check $(suites:%=check-%) $(ready) golden bench fuzz build-fuzzers lint lint-scripts \

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "base/clock.h"
 #include "model/ids.h"
 #include "model/sched_event.h"
@@ -24,6 +27,17 @@ struct Interval {
 
   Nanos duration() const { return end - start; }
 };
+
+// Why an interval is not kept; the first rule that it breaks counts.
+enum class Rejection : uint8_t {
+  kReason,
+  kMinimum,
+  kMaximum,
+  kState,
+  kUserThread,
+  kKernelThread,
+};
+constexpr size_t kRejections = 6;
 
 // sleeping + runqueue + unsplit = duration, always (design.md, section 2).
 struct TimeParts {

@@ -5,6 +5,7 @@
 #include "model/loss.h"
 #include "model/process_event.h"
 #include "model/sched_event.h"
+#include "model/tracked.h"
 
 namespace offcpu::model {
 
@@ -23,6 +24,13 @@ class EventSink {
   virtual void OnMap(const Map& event) = 0;
   virtual void OnCgroupMove(const CgroupMove& event) = 0;
   virtual void OnLoss(const Loss& loss) = 0;
+
+  // ---- Only from back ends that track in the kernel; of whoever reads others, to be ignored ----
+  virtual void OnHandOver(const HandOver&) {}
+  virtual void OnTrackedInterval(const TrackedInterval&) {}
+  virtual void OnTrackedAccount(const TrackedAccount&) {}
+  // Kept intervals that were lost on the way; they are in the threads' accounts as well.
+  virtual void OnTrackedLoss(const Loss&) {}
 };
 
 // Ids of the two halves of a call chain; 0: absent.

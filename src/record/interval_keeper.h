@@ -2,11 +2,12 @@
 #pragma once
 
 #include <array>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/interval.h"
+#include "model/tracked.h"
 #include "profile/profile.h"
 #include "record/options.h"
 
@@ -21,22 +22,25 @@ class IntervalKeeper {
   // cause.
   bool Keep(const model::Interval& interval, bool kernel_thread);
 
+  // Counts intervals that the source has judged by the same rules.
+  void Count(const model::RejectedIntervals& rejected);
+
   std::vector<profile::Counter> ByReason() const;
   std::vector<profile::Counter> Rejected()
       const;  // causes that occurred, in the order of the rules
 
  private:
-  enum Cause { kReason, kMinimum, kMaximum, kState, kUserThread, kKernelThread, kCauses, kKept };
   struct Sum {
     uint64_t count = 0;
     Nanos ns = 0;
   };
 
-  Cause Judge(const model::Interval& interval, bool kernel_thread) const;
+  // The rule that it breaks, if any.
+  std::optional<model::Rejection> Judge(const model::Interval& interval, bool kernel_thread) const;
 
   const Selection selection_;
   std::array<Sum, model::kReasonCount> by_reason_{};
-  std::array<Sum, kCauses> rejected_{};
+  std::array<Sum, model::kRejections> rejected_{};
 };
 
 }  // namespace offcpu::record

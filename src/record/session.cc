@@ -177,6 +177,23 @@ void Session::OnCgroupMove(const model::CgroupMove& event) {
 
 void Session::OnLoss(const model::Loss& loss) {
   tracker_.OnLoss(loss);
+  NoteLoss(loss);
+}
+
+void Session::OnHandOver(const model::HandOver& event) { tracker_.OnHandOver(event); }
+
+void Session::OnTrackedInterval(const model::TrackedInterval& tracked) {
+  tracker_.OnTrackedInterval(tracked);
+}
+
+void Session::OnTrackedAccount(const model::TrackedAccount& tracked) {
+  if (!tracker_.OnAccount(tracked)) return;
+  for (const model::RejectedIntervals& rejected : tracked.rejected) keeper_.Count(rejected);
+}
+
+void Session::OnTrackedLoss(const model::Loss& loss) { NoteLoss(loss); }
+
+void Session::NoteLoss(const model::Loss& loss) {
   if (loss.to == model::kStillLosing || loss.to < begin_) return;
   lost_events_ += loss.count;
   if (loss.count == 0) return;

@@ -41,6 +41,10 @@ class Session : public model::EventSink, public model::IntervalSink {
   void OnMap(const model::Map& event) override;
   void OnCgroupMove(const model::CgroupMove& event) override;
   void OnLoss(const model::Loss& loss) override;
+  void OnHandOver(const model::HandOver& event) override;
+  void OnTrackedInterval(const model::TrackedInterval& tracked) override;
+  void OnTrackedAccount(const model::TrackedAccount& tracked) override;
+  void OnTrackedLoss(const model::Loss& loss) override;
 
   void OnInterval(const model::Interval& interval) override;
 
@@ -69,6 +73,7 @@ class Session : public model::EventSink, public model::IntervalSink {
   void AdoptProcess(model::Pid pid, Nanos time);
   void OnExec(const model::CommChange& event);
   void Keep(const model::Interval& interval);
+  void NoteLoss(const model::Loss& loss);
   void KeepLeftOpen(const ExecStartOffset& exec_start_offset);
   std::vector<profile::ThreadInput> Threads() const;
   void AddLosses(profile::Profile* profile, Nanos window_end) const;

@@ -36,6 +36,11 @@ source::Request RequestOf(const Options& options) {
   request.wakeups = options.time_split;
   request.task_states = !options.selection.states.matches_all();
   request.cgroup_moves = options.target.kind == Target::Kind::kCgroup;
+  request.min_off_cpu = options.selection.min_off_cpu;
+  request.max_off_cpu = options.selection.max_off_cpu;
+  request.state_wanted = [states = options.selection.states](uint32_t state, bool preempted) {
+    return states.Matches(state, preempted);
+  };
   request.read_exec_start = [](model::Tid tid) { return process::ReadExecStart(::getpid(), tid); };
   request.read_maps = [](model::Pid pid, Nanos time, model::EventSink& sink) {
     const process::Mappings mappings = process::ReadMappings(pid);

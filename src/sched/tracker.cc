@@ -244,7 +244,8 @@ void Tracker::EndBeforeSwitchOut(Thread& thread, const model::Switch& event, boo
       }
       break;
     }
-    case State::kUnknown: EndUnknown(thread, event.time); break;
+    case State::kUnknown:
+    case State::kElsewhere: EndUnknown(thread, event.time); break;
     case State::kOff:
     case State::kNewborn:
       EndHidden(thread, event.time);  // its switch-in was not seen
@@ -272,7 +273,8 @@ void Tracker::EndBeforeSwitchIn(Thread& thread, Nanos time) {
     case State::kRunning:  // its switch-out was not seen
       EndHidden(thread, time);
       break;
-    case State::kUnknown: EndUnknown(thread, time); break;
+    case State::kUnknown:
+    case State::kElsewhere: EndUnknown(thread, time); break;
     case State::kFree: OFFCPU_CHECK(false);
   }
 }
@@ -297,6 +299,73 @@ void Tracker::OnLoss(const model::Loss& loss) {
   cpu.loss_until = loss.to;
   loss_until_ = 0;
   for (const CpuState& each : cpus_) loss_until_ = std::max(loss_until_, each.loss_until);
+}
+
+// ---- threads that the kernel tracks -------------------------------------------------------------
+
+// Ends what is known of the thread from /proc or its birth, at its first switch in the window.
+void Tracker::EndHere(Thread& thread, Nanos time, bool ran) {
+  if (thread.state == State::kElsewhere) {
+    EndUnknown(thread, time);  // another thread of this id, whose account was lost
+  } else if (ran && (thread.state == State::kInitial || thread.state == State::kRunning)) {
+    // The kernel saw every switch since the window's start, and this is the first.
+    AccountOf(thread).on_cpu += InWindow(thread.since, time);
+  } else if (ran) {
+    EndHidden(thread, time);
+  } else {
+    EndBeforeSwitchIn(thread, time);
+  }
+}
+
+void Tracker::OnHandOver(const model::HandOver& event) {
+  if (event.fresh && Follows(event.tid)) Release(threads_[slots_.Get(event.tid)], event.time);
+  Thread* thread = Find(event.tid, event.pid);
+  if (thread == nullptr) return;
+  if (event.fresh) {
+    thread->born = thread->since = std::max(event.time, window_start_);
+    if (AccountOf(*thread).lives == 0) AccountOf(*thread).first = thread->born;
+  }
+  if (event.wakeup != 0) OnWakeup({event.wakeup, 0, event.tid});
+  EndHere(*thread, event.time, event.ran);
+  thread->state = State::kElsewhere;
+  thread->since = std::max(event.time, thread->since);
+  thread->wakeup = 0;
+}
+
+void Tracker::OnTrackedInterval(const model::TrackedInterval& tracked) {
+  const Thread* thread = Find(tracked.tid, tracked.pid);
+  if (thread == nullptr) return;
+  model::Interval interval = tracked.interval;
+  interval.thread = thread->row;
+  const model::StackIds stacks =
+      tracked.chain.present ? stacks_.Intern(tracked.pid, tracked.chain) : model::StackIds{};
+  interval.kernel_stack = stacks.kernel;
+  interval.user_stack = stacks.user;
+  intervals_.OnInterval(interval);
+}
+
+bool Tracker::OnAccount(const model::TrackedAccount& tracked) {
+  Thread* thread = Find(tracked.tid, tracked.pid);
+  if (thread == nullptr) return false;
+  if (thread->state != State::kElsewhere) EndUnknown(*thread, tracked.from);  // hand-over lost
+  Account& sum = AccountOf(*thread);
+  const Account& account = tracked.account;
+  sum.on_cpu += account.on_cpu;
+  sum.blocked.sleeping += account.blocked.sleeping;
+  sum.blocked.runqueue += account.blocked.runqueue;
+  sum.blocked.unsplit += account.blocked.unsplit;
+  sum.runnable += account.runnable;
+  sum.preempted += account.preempted;
+  sum.unknown += account.unknown;
+  sum.voluntary_switches += account.voluntary_switches;
+  sum.involuntary_switches += account.involuntary_switches;
+  sum.switch_ins += account.switch_ins;
+  counters_.lost_intervals += tracked.lost_intervals;
+  counters_.lost_time += tracked.lost_time;
+  thread->state = State::kElsewhere;
+  thread->since = std::max(tracked.to, thread->since);
+  if (tracked.ended) Release(*thread, thread->since);
+  return true;
 }
 
 // ---- where time goes ----------------------------------------------------------------------------
@@ -424,7 +493,8 @@ void Tracker::FinishThread(Thread& thread, Nanos window_end) {
         EndInitial(thread, window_end, /*right_open=*/true);
       }
       break;
-    case State::kUnknown: EndUnknown(thread, window_end); break;
+    case State::kUnknown:
+    case State::kElsewhere: EndUnknown(thread, window_end); break;  // since its account, if any
     case State::kFree: return;
   }
   CloseAccount(thread, window_end);

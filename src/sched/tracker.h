@@ -6,31 +6,17 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "model/account.h"
 #include "model/interval.h"
 #include "model/loss.h"
 #include "model/sched_event.h"
 #include "model/sinks.h"
+#include "model/tracked.h"
 #include "sched/tid_map.h"
 
 namespace offcpu::sched {
 
-// What one row of accounts says of its thread, inside the window. The seven times add up to
-// last - first (law 1).
-struct Account {
-  Nanos first = 0;
-  Nanos last = 0;
-  Nanos on_cpu = 0;
-  model::TimeParts blocked;
-  Nanos runnable = 0;
-  Nanos preempted = 0;
-  Nanos newborn = 0;
-  Nanos unknown = 0;
-  uint64_t voluntary_switches = 0;
-  uint64_t involuntary_switches = 0;
-  uint64_t switch_ins = 0;
-  Nanos life = 0;      // sum of last - first over all threads that shared this row
-  uint64_t lives = 0;  // how many did
-};
+using model::Account;
 
 // What went wrong on the way, counted (law 4).
 struct TrackerCounters {
@@ -90,6 +76,12 @@ class Tracker {
   void OnWakeup(const model::Wakeup& event);
   void OnLoss(const model::Loss& loss);
 
+  // Threads that the kernel tracks (model/tracked.h): from the hand-over on nothing else comes of
+  // them. OnAccount is false when the thread is not followed.
+  void OnHandOver(const model::HandOver& event);
+  void OnTrackedInterval(const model::TrackedInterval& tracked);
+  bool OnAccount(const model::TrackedAccount& tracked);
+
   // Closes everything at the end of the window: open intervals come out as right-open.
   void Finish(Nanos window_end);
 
@@ -117,6 +109,7 @@ class Tracker {
     kRunning,
     kOff,
     kUnknown,
+    kElsewhere,  // the kernel tracks it
   };
 
   struct Thread {
@@ -164,6 +157,7 @@ class Tracker {
   void EndBeforeSwitchIn(Thread& thread, Nanos time);
   void EndRunning(Thread& thread, Nanos time);
   void EndOff(Thread& thread, Nanos time, bool right_open);
+  void EndHere(Thread& thread, Nanos time, bool ran);
   void EndInitial(Thread& thread, Nanos time, bool right_open);
   void EndHidden(Thread& thread, Nanos time);
   void EndUnknown(Thread& thread, Nanos time);

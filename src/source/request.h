@@ -53,6 +53,14 @@ struct Request {
   bool wakeups = true;
   bool task_states = false;  // intervals are chosen by their task state
   bool cgroup_moves = false;
+
+  // Which intervals will be kept, for back ends that can leave the others behind; they have to
+  // count them. Those of `chain_reasons` that are longer and shorter than the limits, and in a
+  // wanted state.
+  std::optional<Nanos> min_off_cpu;
+  std::optional<Nanos> max_off_cpu;
+  std::function<bool(uint32_t task_state, bool preempted)> state_wanted;  // empty: all
+
   ReadExecStart read_exec_start;
   ReadMaps read_maps;  // for back ends without records of mappings; may be empty
 };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "source/bpf/bpf_source.h"
 #include "source/perf/doctor.h"
 #include "source/perf/perf_source.h"
 #include "source/tracefs/doctor.h"
@@ -25,12 +26,30 @@ const std::vector<BackEnd>& BackEnds() {
                 .whole_machine = true},
        .open = perf::PerfSource::Open,
        .check = perf::CheckPerf},
+      {.name = "bpf",
+       .gives = {.task_state = true,
+                 .preemption = true,
+                 .kernel_stacks = true,
+                 .user_stacks = true,
+                 .wakeups = true},
+       .cost = {.plain_us = 0.7,
+                .kernel_chain_us = 2.2,
+                .both_chains_us = 3.4,
+                .reader_us = 0.1,
+                .whole_machine = true},
+       .open = bpf::BpfSource::Open,
+       .check = bpf::CheckBpf},
       {.name = "tracefs",
        .gives = {.task_state = true,
                  .preemption = true,
                  .kernel_stacks = true,
                  .user_stacks = true,  // of 8 frames at most
                  .wakeups = true},
+       .cost = {.plain_us = 0.95,
+                .kernel_chain_us = 3.0,
+                .both_chains_us = 3.95,
+                .reader_us = 0.3,
+                .whole_machine = true},
        .open = tracefs::TracefsSource::Open,
        .check = tracefs::CheckTracefs},
   };

@@ -22,6 +22,19 @@ constexpr size_t kEventsPerCpu = 6;
 }  // namespace
 
 Result<std::unique_ptr<Source>> PerfSource::Open(const Request& options) {
+  auto source = OpenLanes(options, /*switches=*/true);
+  if (!source) return source.error();
+  if (auto probed = (*source)->ProbeCpus(options); !probed) return probed.error();
+  return std::unique_ptr<Source>(std::move(*source));
+}
+
+Result<std::unique_ptr<PerfSource>> PerfSource::OpenSideband(size_t buffer_bytes) {
+  Request request;
+  request.buffer_bytes = buffer_bytes;
+  return OpenLanes(request, /*switches=*/false);
+}
+
+Result<std::unique_ptr<PerfSource>> PerfSource::OpenLanes(const Request& options, bool switches) {
   auto cpus = OnlineCpus();
   if (!cpus) return cpus.error();
   if (auto enough = EnsureDescriptors(cpus->size() * kEventsPerCpu); !enough) return enough.error();
@@ -31,19 +44,22 @@ Result<std::unique_ptr<Source>> PerfSource::Open(const Request& options) {
   const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   source->wanted_buffer_bytes_ = std::bit_ceil(std::max(options.buffer_bytes, page));
   source->buffer_bytes_ = source->wanted_buffer_bytes_;
-  if (auto formats = source->ReadFormats(options); !formats) return formats.error();
+  if (switches) {
+    if (auto formats = source->ReadFormats(options); !formats) return formats.error();
+  } else {
+    source->decoder_ = std::make_unique<Decoder>(DecodeOptions{});
+    source->state_.decoder = source->decoder_.get();
+  }
   for (model::Cpu cpu : *cpus) {
-    if (auto opened = source->OpenLane(cpu, options); !opened) return opened.error();
+    if (auto opened = source->OpenLane(cpu, options, switches); !opened) return opened.error();
   }
   if (source->lanes_.empty()) {
     return MakeError(ErrorCode::kUnsupported, "no CPU is online according to sysfs");
   }
-  if (auto probed = source->ProbeCpus(options); !probed) return probed.error();
-
   std::vector<Lane*> lanes;
   for (const auto& lane : source->lanes_) lanes.push_back(lane.get());
   source->merge_ = std::make_unique<Merge<Lane>>(std::move(lanes));
-  return std::unique_ptr<Source>(std::move(source));
+  return source;
 }
 
 Result<void> PerfSource::ReadFormats(const Request& options) {
@@ -118,7 +134,7 @@ Result<PerfRing> PerfSource::MapRing(int fd) {
   }
 }
 
-Result<void> PerfSource::OpenLane(model::Cpu cpu, const Request& options) {
+Result<void> PerfSource::OpenLane(model::Cpu cpu, const Request& options, bool switches) {
   // Wakes the reader when a quarter is full, which leaves it three quarters of time.
   perf_event_attr sideband_attr =
       SidebandAttr(static_cast<uint32_t>(std::min<size_t>(buffer_bytes_ / 4, 1U << 20)));
@@ -151,7 +167,7 @@ Result<void> PerfSource::OpenLane(model::Cpu cpu, const Request& options) {
       {options.cgroup_moves, cgroup_format_.id, nullptr, EventKind::kCgroupAttach, ""},
   };
   for (const Wanted& each : wanted) {
-    if (!each.wanted) continue;
+    if (!each.wanted || !switches) continue;
     auto event =
         OpenSharing(TracepointAttr(each.id, each.chains), each.kind, cpu, ring_fd, each.filter);
     if (!event) return event.error();

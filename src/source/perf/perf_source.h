@@ -27,6 +27,9 @@ class PerfSource : public Source {
   // Probes the CPUs, too. Smaller rings are tried when the locked-memory budget does not suffice.
   static Result<std::unique_ptr<Source>> Open(const Request& request);
 
+  // Forks, execs, exits and mappings alone, for back ends that learn of switches elsewhere.
+  static Result<std::unique_ptr<PerfSource>> OpenSideband(size_t buffer_bytes);
+
   Result<void> StartSideband() override;
   Result<Nanos> Start() override;
   void Drain(model::EventSink& sink) override;
@@ -47,9 +50,10 @@ class PerfSource : public Source {
 
  private:
   PerfSource() = default;
+  static Result<std::unique_ptr<PerfSource>> OpenLanes(const Request& request, bool switches);
 
   Result<void> ReadFormats(const Request& options);
-  Result<void> OpenLane(model::Cpu cpu, const Request& options);
+  Result<void> OpenLane(model::Cpu cpu, const Request& options, bool switches);
   Result<LaneEvent> OpenSharing(perf_event_attr attr, EventKind kind, model::Cpu cpu, int ring_fd,
                                 const std::string& filter);
   Result<PerfRing> MapRing(int fd);
