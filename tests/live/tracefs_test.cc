@@ -160,6 +160,7 @@ TEST_F(TracefsTest, EverySwitchIsTheOneThatPerfRecordsAtTheSameTime) {
     sides[i++].source = std::move(opened->source);
   }
   ReadAll(program);
+  const Nanos left_out_before = LeftOutTime();
   for (Side& side : sides) {
     ASSERT_TRUE(side.source->StartSideband());
     const auto begin = side.source->Start();
@@ -182,6 +183,9 @@ TEST_F(TracefsTest, EverySwitchIsTheOneThatPerfRecordsAtTheSameTime) {
   const auto& tracefs = sides[1].log.switches;
   EXPECT_GT(perf.size(), 1000U);
   ASSERT_EQ(perf.size(), tracefs.size());
+  // Interrupts are off between the two readings of the clock; only the hypervisor can come between.
+  const Nanos bound = 20'000 + LeftOutSince(left_out_before);
+  size_t close = 0;
   for (size_t i = 0; i < perf.size(); ++i) {
     EXPECT_EQ(perf[i].prev_tid, tracefs[i].prev_tid) << i;
     EXPECT_EQ(perf[i].next_tid, tracefs[i].next_tid) << i;
@@ -190,8 +194,10 @@ TEST_F(TracefsTest, EverySwitchIsTheOneThatPerfRecordsAtTheSameTime) {
     EXPECT_EQ(perf[i].cpu, tracefs[i].cpu) << i;
     const Nanos later = std::max(perf[i].time, tracefs[i].time);
     const Nanos earlier = std::min(perf[i].time, tracefs[i].time);
-    EXPECT_LE(later - earlier, 20'000U) << i;
+    EXPECT_LE(later - earlier, bound) << i;
+    close += later - earlier <= 20'000 ? 1 : 0;
   }
+  EXPECT_GE(close * 100, perf.size() * 99);
 }
 
 TEST_F(TracefsTest, AllCpusWriteByOneClock) {
