@@ -204,7 +204,9 @@ void ExpectConserved(const Profile& profile) {
 }
 
 uint64_t HiddenIntervals(const Profile& profile) {
-  return NoteCount(profile, "covered_cpus") > 0 ? NoteCount(profile, "hidden_intervals") : 0;
+  const bool hides =
+      NoteCount(profile, "covered_cpus") > 0 || NoteCount(profile, "hidden_idle_cpus") > 0;
+  return hides ? NoteCount(profile, "hidden_intervals") : 0;
 }
 
 void ExpectIntervals(const Profile& profile, const Found& found, uint64_t wanted) {

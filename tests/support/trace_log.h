@@ -47,7 +47,7 @@ class TraceLog : public model::EventSink {
 
  private:
   template <class... Parts>
-  void Add(fmt::format_string<Parts...> format, const Parts&... parts) {
+  void Add(fmt::format_string<const Parts&...> format, const Parts&... parts) {
     lines_ += fmt::format(format, parts...) + "\n";
   }
   void AddHalf(const char* name, std::span<const uint64_t> addresses) {

@@ -300,10 +300,12 @@ std::vector<int> TracefsSource::poll_fds() const {
 
 std::vector<Note> TracefsSource::notes() const {
   LaneCounters lanes;
+  uint64_t hidden_idle_cpus = 0;
   for (const auto& lane : lanes_) {
     lanes.late_events += lane->counters().late_events;
     lanes.damaged_pages += lane->counters().damaged_pages;
     lanes.pages += lane->counters().pages;
+    hidden_idle_cpus += lane->hidden_idle() > 0 ? 1 : 0;
   }
   const DecodeCounters& decode = decoder_->counters();
   return {{"events", decode.events},          {"malformed_records", decode.malformed},

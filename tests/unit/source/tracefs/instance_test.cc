@@ -36,7 +36,7 @@ TEST(IsLeftover, OtherNamesAreLeftAlone) {
 }
 
 TEST(StartTimeOf, CountsFieldsBehindANameOfAnyForm) {
-  EXPECT_EQ(StartTimeOf("1 (a) b) c) S 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 77 23\n"),
+  EXPECT_EQ(StartTimeOf("1 (a) b) c) S 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 77 23\n"),
             "77");
   EXPECT_EQ(StartTimeOf("1 (a) S 3 4"), "");
   EXPECT_EQ(StartTimeOf("1 (a)"), "");

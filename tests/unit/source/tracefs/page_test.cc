@@ -100,7 +100,8 @@ TEST(PageCursor, SurvivesAnyBytes) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {
     PageMaker maker(random());
-    for (int i = 0; i < 40; ++i) maker.Words({random() % 4 == 0 ? random() : random() % 64});
+    for (int i = 0; i < 40; ++i)
+      maker.Words({static_cast<uint32_t>(random() % 4 == 0 ? random() : random() % 64)});
     const Read read = ReadAll(maker.page());
     EXPECT_LE(read.times.size(), 40U);
   }
