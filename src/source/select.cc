@@ -45,7 +45,7 @@ const std::vector<BackEnd>& BackEnds() {
                  .kernel_stacks = true,
                  .user_stacks = true,  // of 8 frames at most
                  .wakeups = true},
-       .cost = {.plain_us = 0.95,
+       .cost = {.plain_us = 0.6,
                 .kernel_chain_us = 3.0,
                 .both_chains_us = 3.95,
                 .reader_us = 0.3,
