@@ -30,6 +30,11 @@ const std::vector<BackEnd>& BackEnds() {
                  .kernel_stacks = true,
                  .user_stacks = true,
                  .wakeups = true},
+       .cost = {.plain_us = 0.4,
+                .kernel_chain_us = 2.0,
+                .both_chains_us = 3.3,
+                .reader_us = 0.25,
+                .whole_machine = true},
        .open = bpf::BpfSource::Open,
        .check = bpf::CheckBpf},
   };

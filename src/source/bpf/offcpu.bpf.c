@@ -297,8 +297,7 @@ static __always_inline void end_interval(struct offcpu_bpf_cpu *cpu,
   const __u64 duration = now - thread->since;
   const __u32 reason = thread->reason;
   const __u32 state = offcpu_bpf_state_index(thread->task_state, reason == OFFCPU_BPF_PREEMPTED);
-  const __u32 cause =
-      offcpu_bpf_judge((const struct offcpu_bpf_settings *)&settings, reason, state, duration);
+  const __u32 cause = offcpu_bpf_judge(&settings, reason, state, duration);
   if (cause < OFFCPU_BPF_CAUSES && reason < OFFCPU_BPF_REASONS) {
     struct offcpu_bpf_sum *sum = &account->rejected[reason][cause];
     ++sum->count;

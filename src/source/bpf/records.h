@@ -64,9 +64,10 @@ static inline __u32 offcpu_bpf_state_index(__u32 state, int preempted) {
   return state == 0 ? 0 : index + 1;
 }
 
-// The rule that an interval breaks, if any.
-static inline __u32 offcpu_bpf_judge(const struct offcpu_bpf_settings *settings, __u32 reason,
-                                     __u32 state_index, __u64 duration) {
+// The rule that an interval breaks, if any. Volatile: the program is loaded with other settings
+// than it is compiled with.
+static inline __u32 offcpu_bpf_judge(const volatile struct offcpu_bpf_settings *settings,
+                                     __u32 reason, __u32 state_index, __u64 duration) {
   if (!(settings->reasons & (1U << reason))) return OFFCPU_BPF_REASON;
   if (duration <= settings->min_off_cpu && settings->min_off_cpu != OFFCPU_BPF_NO_LIMIT)
     return OFFCPU_BPF_MINIMUM;
