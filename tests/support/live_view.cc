@@ -204,7 +204,10 @@ void ExpectConserved(const Profile& profile) {
 }
 
 uint64_t HiddenIntervals(const Profile& profile) {
-  return NoteCount(profile, "covered_cpus") > 0 ? NoteCount(profile, "hidden_intervals") : 0;
+  const bool machine_hides =
+      NoteCount(profile, "covered_cpus") > 0 ||
+      (profile.origin.backend == "bpf" && NoteCount(profile, "hidden_switches") > 0);
+  return machine_hides ? NoteCount(profile, "hidden_intervals") : 0;
 }
 
 void ExpectIntervals(const Profile& profile, const Found& found, uint64_t wanted) {

@@ -34,7 +34,9 @@ class TrackedTest : public ::testing::Test {
     tracked.account.switch_ins = 3;
     return tracked;
   }
-  model::HandOver At50(bool ran) { return {50, kA, kA, 0, ran, false}; }
+  model::HandOver At50(bool ran) {
+    return {50, kA, kA, 0, ran ? model::HandOver::kRan : model::HandOver::kWasOff, false};
+  }
 
   test::SchedScript script;
 };
@@ -73,6 +75,13 @@ TEST_F(TrackedTest, WhoseFirstSwitchIsOutRanUpToIt) {
   script.tracker.OnHandOver(At50(/*ran=*/true));
   EXPECT_TRUE(script.intervals.empty());
   EXPECT_EQ(script.AccountOf(kA).on_cpu, 50U);
+}
+
+TEST_F(TrackedTest, WhoCameUnseenWasSomewhereUnknown) {
+  Seed(model::kTaskInterruptible);
+  script.tracker.OnHandOver({50, kA, kA, 0, model::HandOver::kUnknown, false});
+  EXPECT_TRUE(script.intervals.empty());
+  EXPECT_EQ(script.AccountOf(kA).unknown, 50U);
 }
 
 TEST_F(TrackedTest, ANewbornWaitsUpToItsHandOver) {
