@@ -19,8 +19,12 @@ struct HandOver {
   Nanos time = 0;
   Pid pid = 0;
   Tid tid = 0;
-  Nanos wakeup = 0;    // the first one before, since the window's start; 0: none
-  bool ran = false;    // up to `time`; otherwise it was switched in just then
+  Nanos wakeup = 0;  // the first one before, since the window's start; 0: none
+  enum Before : uint8_t {
+    kWasOff,   // it was switched in just then
+    kRan,      // up to `time`
+    kUnknown,  // it came unseen (KF 0)
+  } before = kWasOff;
   bool fresh = false;  // nobody had this id until now
 };
 
@@ -46,8 +50,10 @@ struct TrackedAccount {
   Nanos to = 0;    // the last switch-out, or the end of the window
   bool ended = false;
   Account account;  // its times add up to to - from; `first`, `last`, `life`, `lives` are not set
-  uint64_t lost_intervals = 0;  // kept ones that found no way to user space
-  Nanos lost_time = 0;          // theirs; a part of account.unknown
+  uint64_t lost_intervals = 0;    // kept ones that found no way to user space
+  Nanos lost_time = 0;            // theirs; a part of account.unknown
+  uint64_t hidden_intervals = 0;  // those whose end was hidden (KF 0)
+  Nanos hidden_time = 0;          // same
   std::vector<RejectedIntervals> rejected;
 };
 

@@ -304,13 +304,14 @@ void Tracker::OnLoss(const model::Loss& loss) {
 // ---- threads that the kernel tracks -------------------------------------------------------------
 
 // Ends what is known of the thread from /proc or its birth, at its first switch in the window.
-void Tracker::EndHere(Thread& thread, Nanos time, bool ran) {
+void Tracker::EndHere(Thread& thread, Nanos time, model::HandOver::Before before) {
   if (thread.state == State::kElsewhere) {
     EndUnknown(thread, time);  // another thread of this id, whose account was lost
-  } else if (ran && (thread.state == State::kInitial || thread.state == State::kRunning)) {
+  } else if (before == model::HandOver::kRan &&
+             (thread.state == State::kInitial || thread.state == State::kRunning)) {
     // The kernel saw every switch since the window's start, and this is the first.
     AccountOf(thread).on_cpu += InWindow(thread.since, time);
-  } else if (ran) {
+  } else if (before != model::HandOver::kWasOff) {
     EndHidden(thread, time);
   } else {
     EndBeforeSwitchIn(thread, time);
@@ -326,7 +327,7 @@ void Tracker::OnHandOver(const model::HandOver& event) {
     if (AccountOf(*thread).lives == 0) AccountOf(*thread).first = thread->born;
   }
   if (event.wakeup != 0) OnWakeup({event.wakeup, 0, event.tid});
-  EndHere(*thread, event.time, event.ran);
+  EndHere(*thread, event.time, event.before);
   thread->state = State::kElsewhere;
   thread->since = std::max(event.time, thread->since);
   thread->wakeup = 0;
@@ -362,6 +363,8 @@ bool Tracker::OnAccount(const model::TrackedAccount& tracked) {
   sum.switch_ins += account.switch_ins;
   counters_.lost_intervals += tracked.lost_intervals;
   counters_.lost_time += tracked.lost_time;
+  counters_.hidden_intervals += tracked.hidden_intervals;
+  counters_.hidden_time += tracked.hidden_time;
   thread->state = State::kElsewhere;
   thread->since = std::max(tracked.to, thread->since);
   if (tracked.ended) Release(*thread, thread->since);

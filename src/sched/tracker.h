@@ -157,7 +157,7 @@ class Tracker {
   void EndBeforeSwitchIn(Thread& thread, Nanos time);
   void EndRunning(Thread& thread, Nanos time);
   void EndOff(Thread& thread, Nanos time, bool right_open);
-  void EndHere(Thread& thread, Nanos time, bool ran);
+  void EndHere(Thread& thread, Nanos time, model::HandOver::Before before);
   void EndInitial(Thread& thread, Nanos time, bool right_open);
   void EndHidden(Thread& thread, Nanos time);
   void EndUnknown(Thread& thread, Nanos time);

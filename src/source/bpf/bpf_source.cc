@@ -335,6 +335,7 @@ void BpfSource::DeliverThreads(Nanos window_end, model::EventSink& sink) {
     const Nanos open = window_end - thread.since;
     offcpu_bpf_account& account = thread.account;
     if (thread.state == OFFCPU_BPF_RUNNING) account.on_cpu += open;
+    if (thread.state == OFFCPU_BPF_HIDDEN) account.unknown += open;
     if (thread.state == OFFCPU_BPF_OFF) {
       DeliverOpen(tid, thread, window_end, sink);
       if (thread.reason == OFFCPU_BPF_RUNNABLE) account.runnable += open;
@@ -379,13 +380,16 @@ std::optional<int64_t> BpfSource::ExecStartOffset(model::Cpu cpu) const {
 std::vector<Note> BpfSource::notes() const {
   uint64_t switches = 0;
   uint64_t outside_wakeups = 0;
+  uint64_t hidden = 0;
   for (model::Cpu cpu : cpus_) {
     const offcpu_bpf_cpu counters = CountersOf(cpu);
     switches += counters.switches;
     outside_wakeups += counters.outside_wakeups;
+    hidden += counters.hidden;
   }
   return {{"switches", switches},
           {"outside_wakeups", outside_wakeups},
+          {"hidden_switches", hidden},
           {"malformed_records", decoder_->malformed()},
           {"missed_events", functions_->missed(bpf_.get())},
           {"ring_bytes", ring_bytes_}};

@@ -22,8 +22,8 @@ namespace offcpu::source::bpf {
 
 // The `bpf` back end: the tracker runs in the kernel (offcpu.bpf.c), so that an interval which is
 // not kept costs two look-ups, and stacks are taken only of those that may be kept. Processes and
-// mappings come from perf's side-band records, merged with the program's by time. What the program
-// tells has no hidden tasks (KF 0).
+// mappings come from perf's side-band records, merged with the program's by time. On
+// kernels that hide some threads' switches (KF 0), this program misses some of them as well.
 class BpfSource : public Source {
  public:
   static Result<std::unique_ptr<Source>> Open(const Request& request);

@@ -20,6 +20,14 @@ bool Read(std::span<const std::byte> record, T* value, size_t bytes = sizeof(T))
   return true;
 }
 
+model::HandOver::Before BeforeOf(uint8_t before) {
+  switch (before) {
+    case OFFCPU_BPF_WAS_OFF: return model::HandOver::kWasOff;
+    case OFFCPU_BPF_RAN: return model::HandOver::kRan;
+    default: return model::HandOver::kUnknown;
+  }
+}
+
 uint32_t WantedStates(const Request& request) {
   uint32_t wanted = 0;
   const auto add = [&](uint32_t state, bool preempted) {
@@ -87,6 +95,8 @@ model::TrackedAccount AccountOf(model::Pid pid, model::Tid tid, Nanos from, Nano
   result.account.switch_ins = account.switch_ins;
   result.lost_intervals = account.lost.count;
   result.lost_time = account.lost.ns;
+  result.hidden_intervals = account.hidden.count;
+  result.hidden_time = account.hidden.ns;
   constexpr model::Rejection kCauses[OFFCPU_BPF_CAUSES] = {
       model::Rejection::kReason, model::Rejection::kMinimum, model::Rejection::kMaximum,
       model::Rejection::kState};
@@ -152,7 +162,8 @@ void Decoder::Decode(std::span<const std::byte> record, model::EventSink& sink) 
     whole = DecodeInterval(record, sink);
   } else if (whole && head.type == OFFCPU_BPF_SEEN) {
     whole = Read(record, &seen);
-    if (whole) sink.OnHandOver({head.time, pid, tid, seen.wakeup, seen.ran != 0, seen.fresh != 0});
+    if (whole)
+      sink.OnHandOver({head.time, pid, tid, seen.wakeup, BeforeOf(seen.before), seen.fresh != 0});
   } else if (whole && (head.type == OFFCPU_BPF_END || head.type == OFFCPU_BPF_TAKEOVER)) {
     whole = Read(record, &end);
     if (whole) {

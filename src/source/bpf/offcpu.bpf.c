@@ -115,6 +115,7 @@ static __noinline struct offcpu_bpf_thread *add_thread(struct task_struct *task,
   scratch->thread.first = now;
   scratch->thread.since = now;
   scratch->thread.pid = task->tgid;
+  scratch->thread.task = (__u64)task;
   if (bpf_map_update_elem(&threads, &tid, &scratch->thread, BPF_ANY) == 0)
     return bpf_map_lookup_elem(&threads, &tid);
 full:
@@ -130,24 +131,25 @@ static __noinline void remove_thread(__u32 tid) {
 // The thread's first switch in the window: user space stops tracking it. If the record finds no
 // room, the account tells later.
 static __always_inline void begin(struct offcpu_bpf_cpu *cpu, struct offcpu_bpf_thread *thread,
-                                  __u32 tid, __u64 now, int ran, int fresh) {
+                                  __u32 tid, __u64 now, int before, int fresh) {
   struct offcpu_bpf_seen seen = {
       .head = {.type = OFFCPU_BPF_SEEN, .pid = thread->pid, .tid = tid, .time = now},
       .wakeup = thread->wakeup,
-      .ran = ran,
+      .before = before,
       .fresh = fresh,
   };
   thread->first = now;
   thread->since = now;
   thread->wakeup = 0;
   thread->state = OFFCPU_BPF_RUNNING;
+  thread->cpu = bpf_get_smp_processor_id();
   put(cpu, &seen, sizeof(seen));
 }
 
 // The thread's entry; a new one at the first event of a followed thread.
 static __always_inline struct offcpu_bpf_thread *find(struct offcpu_bpf_cpu *cpu,
-                                                      struct task_struct *task, __u64 now, int ran,
-                                                      enum slot slot) {
+                                                      struct task_struct *task, __u64 now,
+                                                      int before, enum slot slot) {
   __u32 tid = task->pid;
   struct offcpu_bpf_thread *thread = bpf_map_lookup_elem(&threads, &tid);
   if (thread && thread->state != OFFCPU_BPF_WOKEN && thread->state != OFFCPU_BPF_ENDED)
@@ -157,7 +159,7 @@ static __always_inline struct offcpu_bpf_thread *find(struct offcpu_bpf_cpu *cpu
     thread = add_thread(task, now, slot);
     if (!thread) return 0;
   }
-  begin(cpu, thread, tid, now, ran, 0);
+  begin(cpu, thread, tid, now, before, 0);
   return thread;
 }
 
@@ -178,17 +180,35 @@ static __noinline void end_thread(struct offcpu_bpf_thread *thread, __u32 tid, _
   }
 }
 
+// Time of which the beginning or the end was hidden.
+static __always_inline void end_hidden(struct offcpu_bpf_thread *thread, __u64 now) {
+  const __u64 duration = now - thread->since;
+  thread->account.unknown += duration;
+  if (thread->state != OFFCPU_BPF_OFF) return;
+  ++thread->account.hidden.count;
+  thread->account.hidden.ns += duration;
+}
+
+// There are kernels that hide some threads' switches from tracepoints (KF 0): who came last has
+// left since, unseen.
+static __always_inline void leave_hidden(struct offcpu_bpf_cpu *cpu) {
+  __u32 tid = cpu->running;
+  struct offcpu_bpf_thread *thread = bpf_map_lookup_elem(&threads, &tid);
+  if (thread && thread->state == OFFCPU_BPF_RUNNING && thread->cpu == bpf_get_smp_processor_id())
+    thread->state = OFFCPU_BPF_HIDDEN;
+}
+
 // A thread other than the leader that calls execve gets its leader's id while it runs: then who
 // was switched to is not who runs.
 static __always_inline void follow_takeover(struct offcpu_bpf_cpu *cpu, struct task_struct *task,
                                             __u64 now, enum slot slot) {
   __u32 old = cpu->running;
   if (old == 0 || old == (__u32)task->pid || old == ~0U) return;
-  cpu->running = task->pid;
   struct offcpu_bpf_thread *thread = bpf_map_lookup_elem(&threads, &old);
-  if (!thread || thread->state != OFFCPU_BPF_RUNNING || thread->pid != (__u32)task->tgid) return;
+  if (!thread || thread->state != OFFCPU_BPF_RUNNING || thread->task != (__u64)task) return;
+  cpu->running = task->pid;
   struct offcpu_bpf_thread *leader = add_thread(task, now, slot);
-  if (leader) begin(cpu, leader, task->pid, now, 1, 1);
+  if (leader) begin(cpu, leader, task->pid, now, OFFCPU_BPF_RAN, 1);
   thread->account.on_cpu += now - thread->since;
   end_thread(thread, old, now, OFFCPU_BPF_TAKEOVER, slot);
 }
@@ -218,16 +238,17 @@ static __always_inline void take_user_stack(void *ctx, struct offcpu_bpf_thread 
 }
 
 static __always_inline void switch_out(void *ctx, struct offcpu_bpf_cpu *cpu, __u64 now,
-                                       struct task_struct *task, int preempt, __u32 state) {
+                                       struct task_struct *task, int preempt, __u32 state,
+                                       int hidden) {
   __u32 tid = task->pid;
   if (tid == 0) return;
-  follow_takeover(cpu, task, now, ATOMIC);
-  struct offcpu_bpf_thread *thread = find(cpu, task, now, 1, ATOMIC);
+  struct offcpu_bpf_thread *thread =
+      find(cpu, task, now, hidden ? OFFCPU_BPF_CAME_HIDDEN : OFFCPU_BPF_RAN, ATOMIC);
   if (!thread) return;
-  if (thread->state == OFFCPU_BPF_RUNNING) {
+  if (thread->state == OFFCPU_BPF_RUNNING && thread->cpu == bpf_get_smp_processor_id()) {
     thread->account.on_cpu += now - thread->since;
-  } else {  // its switch-in was missed
-    thread->account.unknown += now - thread->since;
+  } else {
+    end_hidden(thread, now);
   }
   const __u32 reported = preempt ? 0 : reported_state(task, state);
   const __u32 reason =
@@ -297,8 +318,7 @@ static __always_inline void end_interval(struct offcpu_bpf_cpu *cpu,
   const __u64 duration = now - thread->since;
   const __u32 reason = thread->reason;
   const __u32 state = offcpu_bpf_state_index(thread->task_state, reason == OFFCPU_BPF_PREEMPTED);
-  const __u32 cause =
-      offcpu_bpf_judge((const struct offcpu_bpf_settings *)&settings, reason, state, duration);
+  const __u32 cause = offcpu_bpf_judge(&settings, reason, state, duration);
   if (cause < OFFCPU_BPF_CAUSES && reason < OFFCPU_BPF_REASONS) {
     struct offcpu_bpf_sum *sum = &account->rejected[reason][cause];
     ++sum->count;
@@ -325,15 +345,16 @@ static __always_inline void switch_in(struct offcpu_bpf_cpu *cpu, __u64 now,
                                       struct task_struct *task) {
   cpu->running = task->pid;
   if (task->pid == 0) return;
-  struct offcpu_bpf_thread *thread = find(cpu, task, now, 0, ATOMIC);
+  struct offcpu_bpf_thread *thread = find(cpu, task, now, OFFCPU_BPF_WAS_OFF, ATOMIC);
   if (!thread) return;
   ++thread->account.switch_ins;
   if (thread->state == OFFCPU_BPF_OFF) {
     end_interval(cpu, thread, task, now);
-  } else {  // just begun, or its switch-out was missed
-    thread->account.unknown += now - thread->since;
+  } else {  // just begun, or its switch-out was hidden
+    end_hidden(thread, now);
   }
   thread->state = OFFCPU_BPF_RUNNING;
+  thread->cpu = bpf_get_smp_processor_id();
   thread->since = now;
   thread->wakeup = 0;
 }
@@ -346,7 +367,14 @@ static __always_inline int on_switch(void *ctx, int preempt, struct task_struct 
   if (!cpu) return 0;
   ++cpu->switches;
   if (cpu->exec_start == 0 && prev->pid != 0) cpu->exec_start = now - prev->se.exec_start;
-  switch_out(ctx, cpu, now, prev, preempt, state);
+  follow_takeover(cpu, prev, now, ATOMIC);
+  const int hidden = cpu->seen && cpu->running != (__u32)prev->pid;
+  cpu->seen = 1;
+  if (hidden) {
+    ++cpu->hidden;
+    leave_hidden(cpu);
+  }
+  switch_out(ctx, cpu, now, prev, preempt, state, hidden);
   switch_in(cpu, now, next);
   return 0;
 }
@@ -409,7 +437,7 @@ int BPF_PROG(process_exit, struct task_struct *task) {
   struct offcpu_bpf_cpu *cpu = this_cpu();
   if (cpu && now >= window_start && now < window_end) {
     follow_takeover(cpu, task, now, PROCESS);
-    find(cpu, task, now, 1, PROCESS);
+    find(cpu, task, now, OFFCPU_BPF_RAN, PROCESS);
   }
   if (settings.scope == OFFCPU_BPF_THREADS || BPF_CORE_READ(task, signal, live.counter) <= 0)
     bpf_map_delete_elem(&followed, &key);
@@ -429,7 +457,7 @@ int BPF_PROG(rename, struct task_struct *task, const char *comm) {
     __u8 value = 1;
     bpf_map_update_elem(&followed, &id, &value, BPF_ANY);
     window_start = now;
-    find(cpu, task, now, 1, PROCESS);
+    find(cpu, task, now, OFFCPU_BPF_RAN, PROCESS);
     cpu->running = task->pid;
     return 0;
   }

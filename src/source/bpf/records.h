@@ -64,9 +64,10 @@ static inline __u32 offcpu_bpf_state_index(__u32 state, int preempted) {
   return state == 0 ? 0 : index + 1;
 }
 
-// The rule that an interval breaks, if any.
-static inline __u32 offcpu_bpf_judge(const struct offcpu_bpf_settings *settings, __u32 reason,
-                                     __u32 state_index, __u64 duration) {
+// The rule that an interval breaks, if any. Volatile: the program is loaded with other settings
+// than it is compiled with.
+static inline __u32 offcpu_bpf_judge(const volatile struct offcpu_bpf_settings *settings,
+                                     __u32 reason, __u32 state_index, __u64 duration) {
   if (!(settings->reasons & (1U << reason))) return OFFCPU_BPF_REASON;
   if (duration <= settings->min_off_cpu && settings->min_off_cpu != OFFCPU_BPF_NO_LIMIT)
     return OFFCPU_BPF_MINIMUM;
@@ -93,7 +94,8 @@ struct offcpu_bpf_account {
   __u64 voluntary_switches;
   __u64 involuntary_switches;
   __u64 switch_ins;
-  struct offcpu_bpf_sum lost;  // intervals that found no room in the ring; their time is unknown
+  struct offcpu_bpf_sum hidden;  // intervals whose end was hidden (KF 0); same
+  struct offcpu_bpf_sum lost;    // intervals that found no room in the ring; their time is unknown
   struct offcpu_bpf_sum rejected[OFFCPU_BPF_REASONS][OFFCPU_BPF_CAUSES];
 };
 
@@ -101,7 +103,8 @@ enum offcpu_bpf_thread_state {
   OFFCPU_BPF_WOKEN,  // before the first switch
   OFFCPU_BPF_RUNNING,
   OFFCPU_BPF_OFF,
-  OFFCPU_BPF_ENDED,  // its last record found no room
+  OFFCPU_BPF_HIDDEN,  // left the CPU unseen
+  OFFCPU_BPF_ENDED,   // its last record found no room
 };
 
 // A followed thread: value of the map `threads`, by tid.
@@ -109,13 +112,14 @@ struct offcpu_bpf_thread {
   __u64 first;  // when it was seen first
   __u64 since;  // of the state; when it ended
   __u64 wakeup;
+  __u64 task;      // its task_struct's address: the same where its id is another
   __u64 switches;  // the kernel's counts of its switch-outs, at the last one
   __u32 pid;
   __u32 state;
   __u32 task_state;
   __u32 reason;
   __u32 user_bytes;  // of its stack in the map `user_stacks`
-  __u32 padding;
+  __u32 cpu;
   char comm[16];
   struct offcpu_bpf_account account;
 };
@@ -130,9 +134,10 @@ struct offcpu_bpf_cpu {
   __u64 outside_wakeups;
   __u64 lost;        // records that found no room in the ring
   __u64 untracked;   // threads that found no room in the map
+  __u64 hidden;      // breaks: who leaves is not who came last
   __s64 exec_start;  // CLOCK_MONOTONIC minus the clock of se.exec_start; 0: not known
   __u32 running;     // the thread switched to last
-  __u32 padding;
+  __u32 seen;        // any switch yet
 };
 
 enum offcpu_bpf_record_type {
@@ -150,10 +155,17 @@ struct offcpu_bpf_head {
   __u64 time;
 };
 
+// What a thread did up to its first switch.
+enum offcpu_bpf_before {
+  OFFCPU_BPF_WAS_OFF,
+  OFFCPU_BPF_RAN,
+  OFFCPU_BPF_CAME_HIDDEN,
+};
+
 struct offcpu_bpf_seen {
   struct offcpu_bpf_head head;
   __u64 wakeup;  // before; 0: none
-  __u8 ran;      // until now, and does not just begin to
+  __u8 before;   // offcpu_bpf_before
   __u8 fresh;    // a new thread (TAKEOVER's leader)
   __u8 padding[6];
 };

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// The bpf back end: the same laws as perf's, and interval by interval what perf saw at the same
+// time.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "source/bpf/bpf_source.h"
+#include "tests/support/live.h"
+#include "tests/support/live_view.h"
+
+namespace offcpu::live {
+namespace {
+
+constexpr Nanos kTolerance = 20'000;
+constexpr uint32_t kSleep = model::kTaskInterruptible;
+
+Arguments WithBpf(Arguments arguments) {
+  arguments.insert(arguments.end(), {"--backend", "bpf"});
+  return arguments;
+}
+
+void SkipWithoutBpf() {
+  for (const source::Check& check : source::bpf::CheckBpf()) {
+    if (check.status == source::Check::Status::kMissing && check.needed) {
+      GTEST_SKIP() << check.name << ": " << check.found;
+    }
+  }
+}
+
+class BpfTest : public LiveCpuTest {
+ protected:
+  void SetUp() override {
+    LiveCpuTest::SetUp();
+    if (!IsSkipped()) SkipWithoutBpf();
+  }
+  Session RecordWithBpf(Program& program, const Arguments& options = AllReasons()) {
+    Session session = Record(program, WithBpf(options));
+    EXPECT_EQ(session.profile.origin.backend, "bpf");
+    return session;
+  }
+};
+
+// The user stack ends in `leaf`, and the kernel's has a function named like `kernel_part`.
+void ExpectPlace(const profile::Profile& profile, const Found& found, const std::string& leaf,
+                 const std::string& kernel_part) {
+  for (const profile::Entry* entry : found.entries) {
+    const auto user = NamesOf(profile, entry->user_stack);
+    const auto kernel = NamesOf(profile, entry->kernel_stack);
+    ASSERT_FALSE(user.empty());
+    EXPECT_EQ(user.back(), leaf);
+    EXPECT_TRUE(std::any_of(kernel.begin(), kernel.end(), [&](const std::string& name) {
+      return name.find(kernel_part) != std::string::npos;
+    })) << ::testing::PrintToString(kernel);
+    EXPECT_EQ(entry->task_state, kSleep);
+  }
+}
+
+TEST_P(BpfTest, EachNanosleepIsOneBlockedIntervalOfItsLength) {
+  Program program = OnCpu("nanosleep", {"20", "5000000"});
+  OFFCPU_AWAIT_READY(program);
+  const Session session = RecordWithBpf(program);
+  ExpectLaws(session);
+  const Found found = Find(session.profile, program.pid(), "WaitInNanosleep");
+  EXPECT_EQ(found.intervals, 20U);
+  EXPECT_EQ(found.left_open + found.right_open, 0U);
+  ExpectPlace(session.profile, found, "WaitInNanosleep", "nanosleep");
+  ExpectMeasured(session.profile, program.pid(), found, program.Waits("nanosleep").second);
+}
+
+TEST_P(BpfTest, WaitingForALockIsOneBlockedIntervalEachTime) {
+  Program program = OnCpu("futex", {"20", "2000000"});
+  OFFCPU_AWAIT_READY(program);
+  const Session session = RecordWithBpf(program);
+  ExpectLaws(session);
+  const pid_t waiter = program.tid("waiter");
+  const Found found = Find(session.profile, waiter, "WaitForLock");
+  EXPECT_EQ(found.intervals, 20U);
+  ExpectPlace(session.profile, found, "WaitForLock", "futex_wait");
+  ExpectMeasured(session.profile, waiter, found, program.Waits("lock").second);
+}
+
+TEST_P(BpfTest, PipePingPongIsCountedToTheLastSwitch) {
+  Program program = OnCpu("pipe", {"1000"});
+  OFFCPU_AWAIT_READY(program);
+  const Session session = RecordWithBpf(program);
+  ExpectLaws(session);
+  for (const char* name : {"ping", "pong"}) {
+    const pid_t tid = program.tid(name);
+    const Found found = Find(session.profile, tid, "WaitInPipe");
+    EXPECT_GT(found.intervals, 0U);
+    ExpectPlace(session.profile, found, "WaitInPipe", "pipe_read");
+    ExpectMeasured(session.profile, tid, found, program.Waits(name).second);
+  }
+}
+
+TEST_P(BpfTest, ShortWaitsAreCountedAsRejectedAndLeaveTheAccountsWhole) {
+  Program program = OnCpu("pipe", {"1000"});
+  OFFCPU_AWAIT_READY(program);
+  const Session session =
+      RecordWithBpf(program, {"--reasons", "blocked,runnable,preempted", "--min-off-cpu", "1s"});
+  ExpectLaws(session);
+  for (const char* name : {"ping", "pong"}) {
+    EXPECT_EQ(Find(session.profile, program.tid(name), "WaitInPipe").intervals, 0U);
+    EXPECT_GT(AccountOf(session.profile, program.tid(name)).voluntary_switches, 0U);
+  }
+}
+
+TEST_P(BpfTest, GivingWayIsRunnableAndNotBlocked) {
+  Program program = OnCpu("yield", {"1000"});
+  OFFCPU_AWAIT_READY(program);
+  const Session session = RecordWithBpf(program);
+  ExpectLaws(session);
+  for (const char* name : {"polite", "courteous"}) {
+    const pid_t tid = program.tid(name);
+    EXPECT_GT(Find(session.profile, tid, "GiveWay", model::Reason::kRunnable).intervals, 0U);
+    EXPECT_EQ(Find(session.profile, tid, "GiveWay").intervals, 0U);
+  }
+}
+
+TEST_P(BpfTest, SpinnersBornInTheRecordingWaitForEachOther) {
+  Program program = OnCpu("contention", {"3", "50000000", "born"});
+  OFFCPU_AWAIT_READY(program);
+  const Session session = RecordWithBpf(program);
+  ExpectLaws(session);
+  Nanos newborn = 0;
+  for (const Arguments& fields : program.Said("thread")) {
+    const profile::Thread account = AccountOf(session.profile, std::stoi(fields.at(1)));
+    EXPECT_GT(account.runnable_ns + account.preempted_ns, 0U);
+    newborn += account.newborn_ns;
+  }
+  EXPECT_GT(newborn, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(FirstAndLastCpu, BpfTest, ::testing::Values(0, 1));
+
+class BpfParityTest : public LiveTest {
+ protected:
+  void SetUp() override {
+    LiveTest::SetUp();
+    if (!IsSkipped()) SkipWithoutBpf();
+  }
+};
+
+// Waits of which each has a user stack of its own: an entry is one interval.
+std::map<std::string, const profile::Entry*> SingleWaits(const profile::Profile& profile,
+                                                         pid_t tid) {
+  std::map<std::string, const profile::Entry*> waits;
+  std::set<std::string> twice;
+  for (const profile::Entry* entry : Find(profile, tid, "WaitInPipe").entries) {
+    std::string key;
+    for (const profile::FrameId frame : FramesOf(profile, entry->user_stack)) {
+      key.append(profile.String(profile.frames[frame].name)).push_back(';');
+    }
+    if (!waits.emplace(key, entry).second) twice.insert(key);
+  }
+  for (const std::string& key : twice) waits.erase(key);
+  return waits;
+}
+
+TEST_F(BpfParityTest, PerfAndBpfSeeTheSameIntervals) {
+  Program program("many_stacks", {"--cpu", std::to_string(Cpus().front()), "pipe", "2000"});
+  OFFCPU_AWAIT_READY(program);
+  Arguments arguments = AllReasons();
+  arguments.insert(arguments.end(), {"-p", std::to_string(program.pid())});
+  Recorder perf = StartRecorder([&] {
+    Arguments with_perf = arguments;
+    with_perf.insert(with_perf.end(), {"--backend", "perf"});
+    return with_perf;
+  }());
+  ASSERT_TRUE(perf.AwaitStart());
+  Recorder bpf = StartRecorder(WithBpf(arguments));
+  ASSERT_TRUE(bpf.AwaitStart());
+  program.Go();
+  ASSERT_TRUE(program.Await("done"));
+  ReadAll(program);
+  EXPECT_EQ(bpf.Stop(), 0) << bpf.Output();
+  EXPECT_EQ(perf.Stop(), 0) << perf.Output();
+  const profile::Profile of_perf = perf.Load();
+  const profile::Profile of_bpf = bpf.Load();
+  ExpectNoLoss(of_perf);
+  ExpectNoLoss(of_bpf);
+  ExpectConserved(of_bpf);
+  for (const char* name : {"ping", "pong"}) {
+    const pid_t tid = program.tid(name);
+    const auto theirs = SingleWaits(of_perf, tid);
+    const auto ours = SingleWaits(of_bpf, tid);
+    EXPECT_EQ(ours.size(), theirs.size());
+    EXPECT_GT(ours.size(), 100U);
+    for (const auto& [stack, entry] : theirs) {
+      const auto found = ours.find(stack);
+      ASSERT_NE(found, ours.end()) << stack;
+      const profile::Entry& other = *found->second;
+      EXPECT_EQ(other.reason, entry->reason);
+      EXPECT_EQ(other.task_state, entry->task_state);
+      EXPECT_EQ(other.intervals, 1U);
+      EXPECT_LE(std::max(other.observed_ns, entry->observed_ns) -
+                    std::min(other.observed_ns, entry->observed_ns),
+                kTolerance);
+    }
+    // B8: the classes' sums. The two windows differ at their ends, where the thread sleeps.
+    const profile::Thread a = AccountOf(of_perf, tid);
+    const profile::Thread b = AccountOf(of_bpf, tid);
+    EXPECT_EQ(a.voluntary_switches, b.voluntary_switches);
+    EXPECT_EQ(a.involuntary_switches, b.involuntary_switches);
+    const auto near = [](Nanos one, Nanos other) {
+      return std::max(one, other) - std::min(one, other) <= one / 100 + kTolerance;
+    };
+    const auto seen = [&](const profile::Profile& profile) {
+      return Find(profile, tid, "WaitInPipe").observed;
+    };
+    EXPECT_TRUE(near(seen(of_perf), seen(of_bpf))) << seen(of_perf) << " " << seen(of_bpf);
+    EXPECT_TRUE(near(a.runnable_ns, b.runnable_ns)) << a.runnable_ns << " " << b.runnable_ns;
+    EXPECT_TRUE(near(a.preempted_ns, b.preempted_ns)) << a.preempted_ns << " " << b.preempted_ns;
+  }
+}
+
+// The thread that calls execve becomes the leader; its time up to there stays with its old id.
+TEST_F(BpfParityTest, ACommandIsFollowedFromItsExecToItsEnd) {
+  Recorder recorder = StartRecorder(WithBpf({"--", ProgramPath("nanosleep"), "3", "1000000"}));
+  recorder.child().Write("\n\n");
+  recorder.child().CloseInput();
+  recorder.Wait();
+  const profile::Profile profile = recorder.Load();
+  ExpectNoLoss(profile);
+  ExpectConserved(profile);
+  ASSERT_EQ(profile.threads.size(), 1U);
+  EXPECT_EQ(profile.threads[0].first_ns, 0U);
+  EXPECT_EQ(profile.threads[0].unknown_ns, 0U);
+  EXPECT_GT(profile.threads[0].on_cpu_ns, 0U);
+}
+
+}  // namespace
+}  // namespace offcpu::live
