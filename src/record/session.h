@@ -68,7 +68,7 @@ class Session : public model::EventSink, public model::IntervalSink {
   void Seed(model::Pid pid, model::Tid tid, Nanos born);
   void AdoptProcess(model::Pid pid, Nanos time);
   void OnExec(const model::CommChange& event);
-  void Keep(const model::Interval& interval);
+  void Keep(model::Interval interval);
   void KeepLeftOpen(const ExecStartOffset& exec_start_offset);
   std::vector<profile::ThreadInput> Threads() const;
   void AddLosses(profile::Profile* profile, Nanos window_end) const;

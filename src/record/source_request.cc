@@ -37,6 +37,7 @@ source::Request RequestOf(const Options& options) {
   request.task_states = !options.selection.states.matches_all();
   request.cgroup_moves = options.target.kind == Target::Kind::kCgroup;
   request.read_exec_start = [](model::Tid tid) { return process::ReadExecStart(::getpid(), tid); };
+  request.list_threads = process::ListThreads;
   return request;
 }
 

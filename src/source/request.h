@@ -41,6 +41,9 @@ struct Target {
 // se.exec_start of a thread of ours, from /proc; nothing where the kernel does not show it.
 using ReadExecStart = std::function<std::optional<Nanos>(model::Tid)>;
 
+// The threads of a process right now, ascending; empty when it has ended.
+using ListThreads = std::function<std::vector<model::Tid>(model::Pid)>;
+
 struct Request {
   Target target;
   ChainOptions chains;
@@ -50,6 +53,7 @@ struct Request {
   bool task_states = false;  // intervals are chosen by their task state
   bool cgroup_moves = false;
   ReadExecStart read_exec_start;
+  ListThreads list_threads;
 };
 
 }  // namespace offcpu::source

@@ -5,6 +5,7 @@
 
 #include "source/perf/doctor.h"
 #include "source/perf/perf_source.h"
+#include "source/perf/switch_source.h"
 
 namespace offcpu::source {
 
@@ -23,6 +24,10 @@ const std::vector<BackEnd>& BackEnds() {
                 .whole_machine = true},
        .open = perf::PerfSource::Open,
        .check = perf::CheckPerf},
+      {.name = "switch",
+       .gives = {.kernel_stacks = true, .user_stacks = true},
+       .open = perf::SwitchSource::Open,
+       .check = perf::CheckSwitch},
   };
   return kBackEnds;
 }
