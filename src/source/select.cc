@@ -26,6 +26,11 @@ const std::vector<BackEnd>& BackEnds() {
        .check = perf::CheckPerf},
       {.name = "switch",
        .gives = {.kernel_stacks = true, .user_stacks = true},
+       .cost = {.plain_us = 1.0,
+                .kernel_chain_us = 3.0,
+                .both_chains_us = 3.5,
+                .reader_us = 0.25,
+                .whole_machine = true},
        .open = perf::SwitchSource::Open,
        .check = perf::CheckSwitch},
   };

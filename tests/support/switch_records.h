@@ -11,8 +11,8 @@ namespace offcpu::test {
 constexpr uint64_t kContextSwitchEvent = 21;
 constexpr uint16_t kRunsOn = 1 << 14;  // PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
 
-inline std::vector<std::byte> SwitchRecord(uint32_t type, uint16_t misc, Nanos time, int32_t tid,
-                                           RecordBytes bytes) {
+inline std::vector<std::byte> ContextSwitch(uint32_t type, uint16_t misc, Nanos time, int32_t tid,
+                                            RecordBytes bytes) {
   bytes.Add(tid).Add(tid).Add(time).Add(uint32_t{0}).Add(uint32_t{0}).Add(kContextSwitchEvent);
   return bytes.Record(type, misc);
 }
@@ -24,19 +24,19 @@ inline RecordBytes Other(int32_t tid) {
 
 // Of a thread's own event.
 inline std::vector<std::byte> In(Nanos time, int32_t tid) {
-  return SwitchRecord(PERF_RECORD_SWITCH, 0, time, tid, {});
+  return ContextSwitch(PERF_RECORD_SWITCH, 0, time, tid, {});
 }
 inline std::vector<std::byte> Out(Nanos time, int32_t tid, uint16_t misc = 0) {
-  return SwitchRecord(PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT | misc, time, tid, {});
+  return ContextSwitch(PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT | misc, time, tid, {});
 }
 
 // Of a CPU's event.
 inline std::vector<std::byte> WideIn(Nanos time, int32_t tid, int32_t prev) {
-  return SwitchRecord(PERF_RECORD_SWITCH_CPU_WIDE, 0, time, tid, Other(prev));
+  return ContextSwitch(PERF_RECORD_SWITCH_CPU_WIDE, 0, time, tid, Other(prev));
 }
 inline std::vector<std::byte> WideOut(Nanos time, int32_t tid, int32_t next, uint16_t misc = 0) {
-  return SwitchRecord(PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT | misc, time, tid,
-                      Other(next));
+  return ContextSwitch(PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT | misc, time, tid,
+                       Other(next));
 }
 
 // `chain` with context markers.
