@@ -165,8 +165,11 @@ void Session::OnExec(const model::CommChange& event) {
   processes_.ApplyExit({event.time, event.pid, *caller});
 }
 
-// The tracker follows a thread up to its last switch-out, which is still to come.
-void Session::OnExit(const model::Exit& event) { processes_.ApplyExit(event); }
+// The tracker follows a thread up to its last switch-out, if that is still to come.
+void Session::OnExit(const model::Exit& event) {
+  if (event.last && event.time >= begin_) tracker_.Forget(event.tid, event.time);
+  processes_.ApplyExit(event);
+}
 
 void Session::OnMap(const model::Map& event) { processes_.ApplyMap(event); }
 
@@ -217,7 +220,9 @@ void Session::OnInterval(const model::Interval& interval) {
   }
 }
 
-void Session::Keep(const model::Interval& interval) {
+void Session::Keep(model::Interval interval) {
+  // Where switches come without names, the thread has the one it left with.
+  if (interval.comm[0] == '\0') interval.comm = processes_.row(interval.thread).comm;
   const model::TimeParts parts = sched::SplitTime(interval, options_.time_split);
   builder_->Add(interval, parts, processes_.ProcessName(interval.thread));
 }

@@ -72,7 +72,7 @@ class Session : public model::EventSink, public model::IntervalSink {
   void Seed(model::Pid pid, model::Tid tid, Nanos born);
   void AdoptProcess(model::Pid pid, Nanos time);
   void OnExec(const model::CommChange& event);
-  void Keep(const model::Interval& interval);
+  void Keep(model::Interval interval);
   void NoteLoss(const model::Loss& loss);
   void KeepLeftOpen(const ExecStartOffset& exec_start_offset);
   std::vector<profile::ThreadInput> Threads() const;

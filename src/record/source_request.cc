@@ -49,6 +49,7 @@ source::Request RequestOf(const Options& options) {
       sink.OnMap(map);
     }
   };
+  request.list_threads = process::ListThreads;
   return request;
 }
 

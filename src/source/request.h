@@ -44,6 +44,8 @@ using ReadExecStart = std::function<std::optional<Nanos>(model::Tid)>;
 
 // Delivers a process's executable mappings as /proc shows them now, as Map events of that time.
 using ReadMaps = std::function<void(model::Pid, Nanos, model::EventSink&)>;
+// The threads of a process right now, ascending; empty when it has ended.
+using ListThreads = std::function<std::vector<model::Tid>(model::Pid)>;
 
 struct Request {
   Target target;
@@ -63,6 +65,7 @@ struct Request {
 
   ReadExecStart read_exec_start;
   ReadMaps read_maps;  // for back ends without records of mappings; may be empty
+  ListThreads list_threads;
 };
 
 }  // namespace offcpu::source

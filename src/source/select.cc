@@ -6,6 +6,7 @@
 #include "source/bpf/bpf_source.h"
 #include "source/perf/doctor.h"
 #include "source/perf/perf_source.h"
+#include "source/perf/switch_source.h"
 #include "source/tracefs/doctor.h"
 #include "source/tracefs/tracefs_source.h"
 
@@ -39,6 +40,15 @@ const std::vector<BackEnd>& BackEnds() {
                 .whole_machine = true},
        .open = bpf::BpfSource::Open,
        .check = bpf::CheckBpf},
+      {.name = "switch",
+       .gives = {.kernel_stacks = true, .user_stacks = true},
+       .cost = {.plain_us = 1.0,
+                .kernel_chain_us = 3.0,
+                .both_chains_us = 3.5,
+                .reader_us = 0.25,
+                .whole_machine = true},
+       .open = perf::SwitchSource::Open,
+       .check = perf::CheckSwitch},
       {.name = "tracefs",
        .gives = {.task_state = true,
                  .preemption = true,

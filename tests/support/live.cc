@@ -34,7 +34,10 @@ Child::Options RecorderOptions(const Recorder::Options& recorder) {
   Child::Options options;
   // Absolute: it may start in another mount namespace.
   const auto program = std::filesystem::absolute(FromEnvironment("OFFCPU", "build/offcpu"));
-  options.arguments = {program.string(), "record", "-v", "-o", recorder.file};
+  options.arguments = recorder.runner;
+  options.arguments.insert(options.arguments.end(),
+                           {recorder.program.empty() ? program.string() : recorder.program,
+                            "record", "-v", "-o", recorder.file});
   options.arguments.insert(options.arguments.end(), recorder.arguments.begin(),
                            recorder.arguments.end());
   options.take_errors = true;

@@ -64,6 +64,8 @@ class Recorder {
     std::string file;     // where the profile goes
     pid_t in_namespaces_of = 0;
     bool private_output = false;  // it may name foreign processes: never show it
+    Arguments runner = {};        // what starts it, such as setpriv and its arguments
+    std::string program = {};     // instead of the program under test: a copy of it
   };
   explicit Recorder(const Options& options);
 

@@ -163,7 +163,10 @@ class EventLog : public model::EventSink {
     Add(e.time, std::string(e.exec ? "exec " : "comm ") + std::to_string(e.tid) + " " +
                     std::string(model::CommView(e.comm)));
   }
-  void OnExit(const model::Exit& e) override { Add(e.time, "exit " + std::to_string(e.tid)); }
+  void OnExit(const model::Exit& e) override {
+    exits.push_back(e);
+    Add(e.time, "exit " + std::to_string(e.tid));
+  }
   void OnMap(const model::Map& e) override { Add(e.time, "map " + std::string(e.path)); }
   void OnCgroupMove(const model::CgroupMove& e) override {
     Add(e.time, "move " + std::to_string(e.tid) + " " + std::string(e.path));
@@ -175,7 +178,8 @@ class EventLog : public model::EventSink {
 
   std::vector<std::string> lines;
   std::vector<model::Switch> switches;  // their chains are gone: see the next two
-  std::vector<uint64_t> kernel;         // of the last switch
+  std::vector<model::Exit> exits;
+  std::vector<uint64_t> kernel;  // of the last switch
   std::vector<uint64_t> user;
 
  private:

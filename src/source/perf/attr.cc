@@ -30,13 +30,31 @@ perf_event_attr BaseAttr() {
   return attr;
 }
 
-int PerfEventOpen(perf_event_attr* attr, model::Cpu cpu) {
-  return static_cast<int>(
-      ::syscall(SYS_perf_event_open, attr, /*pid=*/-1, cpu, /*group=*/-1, PERF_FLAG_FD_CLOEXEC));
+int PerfEventOpen(perf_event_attr* attr, Scope scope) {
+  return static_cast<int>(::syscall(SYS_perf_event_open, attr, scope.tid, scope.cpu, /*group=*/-1,
+                                    PERF_FLAG_FD_CLOEXEC));
 }
 
-Error OpenError(int reason, model::Cpu cpu) {
-  const std::string what = "open perf event on CPU " + std::to_string(cpu);
+// fork, exec, comm, exit, mmap2.
+void AddSideband(perf_event_attr* attr) {
+  attr->mmap = 1;
+  attr->mmap2 = 1;
+  attr->comm = 1;
+  attr->comm_exec = 1;
+  attr->task = 1;
+}
+
+void AddChains(const ChainOptions& chains, perf_event_attr* attr) {
+  attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+  attr->exclude_callchain_kernel = chains.kernel ? 0 : 1;
+  attr->exclude_callchain_user = chains.user ? 0 : 1;
+  attr->sample_max_stack = static_cast<uint16_t>(chains.max_stack);
+}
+
+Error OpenError(int reason, Scope scope) {
+  std::string what = "open perf event";
+  if (scope.tid > 0) what += " of thread " + std::to_string(scope.tid);
+  what += " on CPU " + std::to_string(scope.cpu);
   Error error = SystemError(what, reason);
   switch (reason) {
     case EPERM:
@@ -62,17 +80,32 @@ Error OpenError(int reason, model::Cpu cpu) {
 
 }  // namespace
 
-perf_event_attr SidebandAttr(uint32_t wakeup_bytes) {
+perf_event_attr RingOwnerAttr(uint32_t wakeup_bytes) {
   perf_event_attr attr = BaseAttr();
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_DUMMY;
-  attr.mmap = 1;
-  attr.mmap2 = 1;
-  attr.comm = 1;
-  attr.comm_exec = 1;
-  attr.task = 1;
   attr.watermark = 1;
   attr.wakeup_watermark = wakeup_bytes;
+  return attr;
+}
+
+perf_event_attr SidebandAttr(uint32_t wakeup_bytes) {
+  perf_event_attr attr = RingOwnerAttr(wakeup_bytes);
+  AddSideband(&attr);
+  return attr;
+}
+
+perf_event_attr ContextSwitchAttr(const ChainOptions* chains) {
+  perf_event_attr attr = BaseAttr();
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_DUMMY;
+  attr.context_switch = 1;
+  AddSideband(&attr);
+  if (chains != nullptr && chains->any()) {
+    attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+    attr.sample_period = 1;
+    AddChains(*chains, &attr);
+  }
   return attr;
 }
 
@@ -90,23 +123,20 @@ perf_event_attr TracepointAttr(uint64_t id, const ChainOptions* chains) {
   attr.config = id;
   attr.sample_period = 1;
   attr.sample_type |= PERF_SAMPLE_RAW;
-  if (chains != nullptr && chains->any()) {
-    attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-    attr.exclude_callchain_kernel = chains->kernel ? 0 : 1;
-    attr.exclude_callchain_user = chains->user ? 0 : 1;
-    attr.sample_max_stack = static_cast<uint16_t>(chains->max_stack);
-  }
+  if (chains != nullptr && chains->any()) AddChains(*chains, &attr);
   return attr;
 }
 
-Result<UniqueFd> OpenEvent(perf_event_attr* attr, model::Cpu cpu) {
-  UniqueFd fd(PerfEventOpen(attr, cpu));
+Result<UniqueFd> OpenEvent(perf_event_attr* attr, Scope scope, int* error_number) {
+  UniqueFd fd(PerfEventOpen(attr, scope));
   if (!fd && errno == EINVAL && (attr->read_format & PERF_FORMAT_LOST) != 0) {
     attr->read_format &= ~uint64_t{PERF_FORMAT_LOST};
-    fd.Reset(PerfEventOpen(attr, cpu));
+    fd.Reset(PerfEventOpen(attr, scope));
   }
-  if (!fd) return OpenError(errno, cpu);
-  return fd;
+  if (fd) return fd;
+  const int reason = errno;
+  if (error_number != nullptr) *error_number = reason;
+  return OpenError(reason, scope);
 }
 
 Result<uint64_t> EventId(int fd) {

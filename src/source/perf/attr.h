@@ -27,13 +27,28 @@ perf_event_attr SidebandAttr(uint32_t wakeup_bytes);
 // twice (KF 9).
 perf_event_attr SwitchRecordsAttr();
 
+// The one event of the `switch` back end, which tells all: PERF_RECORD_SWITCH, what SidebandAttr()
+// has, and when `chains` is given a sample with the call chain in front of each switch-out's
+// record.
+perf_event_attr ContextSwitchAttr(const ChainOptions* chains);
+
+// An event without records, to own a ring.
+perf_event_attr RingOwnerAttr(uint32_t wakeup_bytes);
+
 // A tracepoint with its raw fields, with call chains when `chains` is given.
 perf_event_attr TracepointAttr(uint64_t id, const ChainOptions* chains);
 
-// Opens a CPU-wide event. Kernels before 6.0 have no PERF_FORMAT_LOST: it is left out there and
+// Whom an event sees, and where.
+struct Scope {
+  model::Cpu cpu = 0;
+  model::Tid tid = -1;  // -1: everybody; 0: the calling thread
+};
+
+// Opens an event. Kernels before 6.0 have no PERF_FORMAT_LOST: it is left out there and
 // attr.read_format says so. Errors: kPermission names perf_event_paranoid's value and the
 // capability; kUnsupported when the kernel refuses the attributes or the system call.
-Result<UniqueFd> OpenEvent(perf_event_attr* attr, model::Cpu cpu);
+// `error_number` gets errno of a failure.
+Result<UniqueFd> OpenEvent(perf_event_attr* attr, Scope scope, int* error_number = nullptr);
 
 // What the kernel calls an open event in its records (PERF_EVENT_IOC_ID).
 Result<uint64_t> EventId(int fd);

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "source/host.h"
 #include "source/limits.h"
 #include "source/perf/attr.h"
 #include "source/perf/perf_source.h"
+#include "source/perf/switch_source.h"
 #include "source/tracefs_files.h"
 
 namespace offcpu::source::perf {
@@ -19,14 +21,15 @@ using Status = Check::Status;
 Check CheckEvents() {
   const char* name = "perf_event_open, all CPUs";
   perf_event_attr attr = SidebandAttr(4096);
-  const auto fd = OpenEvent(&attr, 0);
+  const auto fd = OpenEvent(&attr, Scope{});
   if (!fd) return Lacks(name, fd.error());
   return Works(name, fmt::format("allowed (kernel.perf_event_paranoid is {})", ParanoidLevel()));
 }
 
 Check CheckLossCounts() {
-  perf_event_attr attr = SidebandAttr(4096);
-  const auto fd = OpenEvent(&attr, 0);
+  perf_event_attr attr = RingOwnerAttr(4096);
+  attr.exclude_kernel = 1;
+  const auto fd = OpenEvent(&attr, {.tid = 0});
   const bool counted = fd && (attr.read_format & PERF_FORMAT_LOST) != 0;
   Check check = Works("counts of lost events", counted ? "kept by the kernel" : "not kept");
   check.needed = false;
@@ -104,7 +107,44 @@ Check CheckSleeperStacks() {
       text.error().WithHint("only root reads /proc/PID/stack; a marker frame stands for it")));
 }
 
+// ---- the `switch` back end
+
+Check CheckOwnThreads(const Result<SwitchRights>& rights) {
+  const char* name = "switch records of one's own threads";
+  if (!rights) return Lacks(name, rights.error());
+  return Works(name, fmt::format("allowed (kernel.perf_event_paranoid is {})", ParanoidLevel()));
+}
+
+Check CheckAllThreads(const SwitchRights& rights) {
+  const char* name = "switch records of all threads";
+  if (rights.all_threads) return Optional(Works(name, "allowed"));
+  return Optional(Lacks(
+      name, MakeError(ErrorCode::kPermission, "refused: -a and --cgroup are not possible",
+                      "run as root, give CAP_PERFMON, or set kernel.perf_event_paranoid to 0")));
+}
+
+Check CheckStacks(const SwitchRights& rights) {
+  const char* name = "stacks of switch-outs";
+  if (rights.kernel_stacks) return Optional(Works(name, "kernel and user"));
+  return Optional(
+      Lacks(name, MakeError(ErrorCode::kPermission, "refused: durations only",
+                            "give CAP_PERFMON, or set kernel.perf_event_paranoid to 1 or less")));
+}
+
 }  // namespace
+
+std::vector<Check> CheckSwitch() {
+  const auto cpus = OnlineCpus();
+  if (!cpus) return {Lacks("online CPUs", cpus.error())};
+  const auto rights = ProbeSwitchRights(cpus->empty() ? 0 : cpus->front());
+  std::vector<Check> checks = {CheckOwnThreads(rights)};
+  if (!rights) return checks;
+  checks.push_back(CheckAllThreads(*rights));
+  checks.push_back(CheckStacks(*rights));
+  checks.push_back(CheckLossCounts());
+  if (rights->kernel_stacks) checks.push_back(CheckKernelSymbols());
+  return checks;
+}
 
 std::vector<Check> CheckPerf() {
   std::vector<model::Cpu> covered;

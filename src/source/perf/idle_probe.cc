@@ -120,7 +120,7 @@ Result<CpuProbe> ProbeCpu(model::Cpu cpu, const kernel_compat::SwitchFormat& for
   if (sleeper.refused()) return CpuProbe{};
   const auto sleep = [&]() -> Result<CpuProbe> {
     perf_event_attr attr = TracepointAttr(format.id, nullptr);
-    auto fd = OpenEvent(&attr, cpu);
+    auto fd = OpenEvent(&attr, {.cpu = cpu});
     if (!fd) return fd.error();
     const std::string tid = std::to_string(sleeper.tid());
     const std::string filter = "prev_pid == " + tid + " || next_pid == " + tid;

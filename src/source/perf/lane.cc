@@ -6,8 +6,22 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "source/perf/record.h"
 
 namespace offcpu::source::perf {
+namespace {
+
+bool IsOfProcesses(std::span<const std::byte> record) {
+  switch (HeaderOf(record).type) {
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT:
+    case PERF_RECORD_COMM:
+    case PERF_RECORD_MMAP2: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
 
 Lane::Lane(model::Cpu cpu, PerfRing ring, std::vector<LaneEvent> events, MergeState& state,
            LossReader read_lost)
@@ -49,9 +63,7 @@ void Lane::Peek() {
     }
   }
   if (position_ < head_) {
-    perf_event_header header;
-    std::memcpy(&header, record_.data(), sizeof(header));
-    next_ = header.type == PERF_RECORD_LOST ? Next::kLost : Next::kRecord;
+    next_ = HeaderOf(record_).type == PERF_RECORD_LOST ? Next::kLost : Next::kRecord;
     next_time_ = next_ == Next::kLost ? last_time_ : TimeOfRecord(record_);
   } else if (pending_open_loss_) {
     next_ = Next::kOpenLoss;
@@ -97,10 +109,10 @@ void Lane::Consume() {
     // can't be put back into its place and is lost; what happened to processes still holds.
     ++counters_.late_events;
     last_time_ = std::max(last_time_, time);
-    const EventKind kind = KindOf(record);
-    if (kind == EventKind::kSideband) {
-      state_.decoder->Decode(record, kind, state_.released, cpu_, *state_.sink);
+    if (IsOfProcesses(record)) {
+      state_.decoder->Decode(record, KindOf(record), state_.released, cpu_, *state_.sink);
     } else {
+      state_.decoder->OnGap(cpu_);
       const Nanos until = open_loss_ ? model::kStillLosing : state_.released;
       state_.sink->OnLoss({cpu_, time, until, 1});
       ++counters_.lost_events;
@@ -125,6 +137,7 @@ void Lane::ConsumeLost() {
 void Lane::DeliverLoss(Nanos to, uint64_t count) {
   if (to != model::kStillLosing) open_loss_ = false;
   counters_.lost_events += count;
+  state_.decoder->OnGap(cpu_);
   state_.sink->OnLoss({cpu_, last_time_, to, count});
 }
 

@@ -38,7 +38,7 @@ struct LaneCounters {
 // What is shared by the lanes of one source while they are merged.
 struct MergeState {
   model::EventSink* sink = nullptr;
-  Decoder* decoder = nullptr;
+  RecordDecoder* decoder = nullptr;
   Nanos released = 0;  // newest time that was delivered
 };
 

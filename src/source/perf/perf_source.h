@@ -10,11 +10,10 @@
 #include "base/result.h"
 #include "kernel-compat/switch_filter.h"
 #include "model/sinks.h"
-#include "source/merge.h"
 #include "source/perf/attr.h"
 #include "source/perf/decode.h"
 #include "source/perf/idle_probe.h"
-#include "source/perf/lane.h"
+#include "source/perf/lane_set.h"
 #include "source/source.h"
 
 namespace offcpu::source::perf {
@@ -32,11 +31,11 @@ class PerfSource : public Source {
 
   Result<void> StartSideband() override;
   Result<Nanos> Start() override;
-  void Drain(model::EventSink& sink) override;
+  void Drain(model::EventSink& sink) override { lanes_->Drain(sink); }
   Nanos Stop(model::EventSink& sink) override;
 
-  std::vector<int> poll_fds() const override;
-  size_t cpu_count() const override { return lanes_.size(); }
+  std::vector<int> poll_fds() const override { return lanes_->poll_fds(); }
+  size_t cpu_count() const override { return lanes_->lanes().size(); }
   std::vector<Note> notes() const override;
 
   Result<void> CoverIdle(model::Cpu cpu) override;
@@ -46,34 +45,25 @@ class PerfSource : public Source {
   std::vector<model::Cpu> covered_cpus() const override { return covered_cpus_; }
   std::optional<int64_t> ExecStartOffset(model::Cpu cpu) const override;
 
-  size_t buffer_bytes() const { return buffer_bytes_; }
-
  private:
   PerfSource() = default;
   static Result<std::unique_ptr<PerfSource>> OpenLanes(const Request& request, bool switches);
 
   Result<void> ReadFormats(const Request& options);
-  Result<void> OpenLane(model::Cpu cpu, const Request& options, bool switches);
-  Result<LaneEvent> OpenSharing(perf_event_attr attr, EventKind kind, model::Cpu cpu, int ring_fd,
-                                const std::string& filter);
-  Result<PerfRing> MapRing(int fd);
+  void SetDecoder(DecodeOptions options);
+  Result<void> AddEvents(Lane& lane, const Request& options);
+  Result<void> AddEvent(Lane& lane, perf_event_attr attr, EventKind kind,
+                        const std::string& filter);
   Result<void> ProbeCpus(const Request& options);
-  Result<void> Enable(EventKind kind);
-  void Round(Nanos horizon, model::EventSink& sink);
 
   kernel_compat::SwitchFormat switch_format_;
   kernel_compat::WakeupFormat wakeup_format_;
   kernel_compat::CgroupAttachFormat cgroup_format_;
   kernel_compat::SwitchFilters filters_;
   bool own_pid_namespace_ = false;
-  size_t wanted_buffer_bytes_ = 0;
-  size_t buffer_bytes_ = 0;
 
-  MergeState state_;
   std::unique_ptr<Decoder> decoder_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
-  std::unique_ptr<Merge<Lane>> merge_;
-  Nanos last_round_ = 0;  // the clock before the first head of the round before
+  std::unique_ptr<LaneSet> lanes_;
   bool started_ = false;
 
   std::vector<model::Cpu> covered_cpus_;

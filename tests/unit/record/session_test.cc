@@ -77,6 +77,34 @@ TEST_F(SessionTest, TheWindowOfACommandBeginsAtItsExec) {
   EXPECT_EQ(profile.String(thread->process), "server");
 }
 
+// Where a thread's own events are all there is, its exit is the last that is seen of it, and
+// switches carry no names.
+TEST_F(SessionTest, AThreadOfWhichNothingMoreIsSeenEndsWithItsExitAndHasItsName) {
+  session.Begin(0);
+  Exec(100, kServer, "server");
+  session.OnFork({110, kServer, kWorker, kServer, kServer});
+  session.OnSwitchIn({120, 1, kWorker});
+  model::Switch out;
+  out.time = 130;
+  out.cpu = 1;
+  out.prev_tid = kWorker;
+  out.prev_pid = kServer;
+  out.next_tid = -1;
+  out.prev_state = model::kTaskUnknownState;
+  session.OnSwitch(out);
+  session.OnSwitchIn({160, 1, kWorker});
+  session.OnExit({170, kServer, kWorker, /*last=*/true});
+  const profile::Profile profile = Finish(200);
+  const profile::Thread* worker = Find(profile, kWorker);
+  ASSERT_NE(worker, nullptr);
+  EXPECT_EQ(worker->last_ns, 70U);
+  EXPECT_EQ(worker->on_cpu_ns, 20U);
+  EXPECT_EQ(worker->unknown_ns, 0U);
+  EXPECT_EQ(worker->voluntary_switches, 1U) << "none is made up for the exit";
+  ASSERT_THAT(profile.entries, SizeIs(1));
+  EXPECT_EQ(profile.String(profile.entries[0].comm), "server");
+}
+
 TEST_F(SessionTest, ThreadsAndChildProcessesThatAreBornAndDieAreAllThere) {
   session.Begin(0);
   Exec(100, kServer, "server");

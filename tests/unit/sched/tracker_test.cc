@@ -414,5 +414,33 @@ TEST(TrackerTest, AnyStreamOfEventsKeepsTheBooksBalanced) {
   }
 }
 
+// Events of single threads do not tell who came next, nor what others did in between.
+TEST(TrackerTest, ThreadsThatAreSeenAloneOnTheirCpuHaveWholeIntervals) {
+  constexpr model::Tid kUnknown = -1;
+  SchedScript script(/*wakeups=*/false);
+  script.OnCpu(0).At(10).Switch(kA, model::kTaskUnknownState, kUnknown);
+  script.At(20).SwitchRecordIn(kB).At(25).Switch(kB, model::kTaskRunning, kUnknown);
+  script.OnCpu(1).At(30).SwitchRecordIn(kA).At(40).Switch(kA, model::kTaskUnknownState, kUnknown);
+  script.OnCpu(0).At(45).SwitchRecordIn(kB).At(50).SwitchRecordIn(kA).At(60).Ends();
+  EXPECT_THAT(script.Durations(kA), ElementsAre(20, 10));
+  EXPECT_THAT(script.Durations(kB), ElementsAre(20));
+  EXPECT_EQ(script.AccountOf(kA).on_cpu, 10U + 10U + 10U);
+  EXPECT_EQ(script.AccountOf(kA).blocked.unsplit, 30U);
+  EXPECT_EQ(script.AccountOf(kB).runnable, 20U);
+  EXPECT_EQ(script.tracker.counters().hidden_switches, 0U);
+  EXPECT_EQ(script.tracker.counters().hidden_intervals, 0U);
+  EXPECT_THAT(script.tracker.TakeIdleBreaks(), IsEmpty());
+}
+
+// A thread that was on a CPU all the time shows first by leaving it, also where others came before.
+TEST(TrackerTest, AFirstSwitchOutOfAThreadSeenAloneEndsItsTimeOnTheCpu) {
+  SchedScript script(/*wakeups=*/false);
+  script.OnCpu(0).At(40).Switch(kA, model::kTaskUnknownState, -1);
+  script.At(50).SwitchRecordIn(kA).At(60).Ends();
+  EXPECT_EQ(script.AccountOf(kA).on_cpu, 50U);
+  EXPECT_EQ(script.AccountOf(kA).unknown, 0U);
+  EXPECT_THAT(script.Durations(kA), ElementsAre(10));
+}
+
 }  // namespace
 }  // namespace offcpu::sched

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "source/merge.h"
+#include "source/perf/switch_decode.h"
 #include "tests/support/perf_records.h"
+#include "tests/support/switch_records.h"
 
 namespace offcpu::source::perf {
 namespace {
@@ -172,6 +174,23 @@ TEST_F(LaneTest, AnEventOlderThanWhatWasDeliveredIsALoss) {
   Round({&a, &b}, 70);
   EXPECT_THAT(log_.lines, ElementsAre("50 switch 5>6", "40 loss of 1 until 50"));
   EXPECT_EQ(b.lane->counters().late_events, 1U);
+}
+
+// The `switch` back end has one event for both.
+TEST_F(LaneTest, ALateForkIsToldAndALateSwitchRecordIsALoss) {
+  SwitchDecoder decoder({.all_threads = true});
+  state_.decoder = &decoder;
+  const uint64_t none = 0;
+  Cpu a = MakeCpu(0, &none);
+  Cpu b = MakeCpu(1, &none);
+  a.ring.Write(test::WideOut(50, 5, 6));
+  Round({&a, &b}, 60);
+  test::RecordBytes fork;
+  fork.Add(int32_t{5}).Add(int32_t{5}).Add(int32_t{9}).Add(int32_t{5}).Add(uint64_t{40});
+  b.ring.Write(test::AddTrailer(fork, 5, 5, 40).Record(PERF_RECORD_FORK));
+  b.ring.Write(test::WideIn(41, 9, 0));
+  Round({&a, &b}, 70);
+  EXPECT_THAT(log_.lines, ElementsAre("50 switch 5>6", "50 fork 5>9", "41 loss of 1 until 50"));
 }
 
 TEST_F(LaneTest, ARecordOfImpossibleLengthEndsTheRoundAndIsALoss) {
