@@ -25,6 +25,7 @@ struct ThreadStat {
   model::Pid parent = 0;
   bool kernel_thread = false;
   model::Cpu cpu = -1;  // where it ran last
+  uint64_t start_ticks = 0;  // when it began: sysconf(_SC_CLK_TCK) a second of CLOCK_BOOTTIME
 };
 
 std::optional<ThreadStat> ReadThreadStat(model::Pid pid, model::Tid tid);

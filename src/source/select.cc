@@ -5,6 +5,7 @@
 
 #include "source/perf/doctor.h"
 #include "source/perf/perf_source.h"
+#include "source/proc/doctor.h"
 
 namespace offcpu::source {
 
@@ -23,6 +24,8 @@ const std::vector<BackEnd>& BackEnds() {
                 .whole_machine = true},
        .open = perf::PerfSource::Open,
        .check = perf::CheckPerf},
+      {.name = "proc", .gives = {.task_state = true, .kernel_stacks = true}, .open = nullptr,
+       .check = proc::CheckProc},
   };
   return kBackEnds;
 }
@@ -48,6 +51,7 @@ Result<void> CheckRequest(const BackEnd& back_end, const Request& request) {
 
 Result<std::unique_ptr<Source>> TryOpen(const BackEnd& back_end, const Request& request) {
   if (auto possible = CheckRequest(back_end, request); !possible) return possible.error();
+  if (back_end.open == nullptr) return std::unique_ptr<Source>();
   return back_end.open(request);
 }
 
