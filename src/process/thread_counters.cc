@@ -61,9 +61,9 @@ std::optional<WaitingCall> ParseWaitingCall(std::string_view text) {
 
 std::string_view ParseWaitChannel(std::string_view text) {
   const std::string_view name = Trim(text);
-  const bool is_name = name.size() < 512 && name != "0" &&
-                       std::all_of(name.begin(), name.end(),
-                                   [](char c) { return c > ' ' && c < '\x7f'; });
+  const bool is_name =
+      name.size() < 512 && name != "0" &&
+      std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f'; });
   return is_name ? name : std::string_view();
 }
 

@@ -15,7 +15,7 @@ namespace offcpu::process {
 // and switches only (KF 7), its wait for a CPU when the wait is over.
 struct SchedStat {
   Nanos on_cpu = 0;
-  Nanos waiting = 0;       // for a CPU: woken, preempted or newborn
+  Nanos waiting = 0;  // for a CPU: woken, preempted or newborn
   uint64_t switch_ins = 0;
 
   bool operator==(const SchedStat&) const = default;

@@ -100,7 +100,8 @@ Result<Forecast> MakeForecast(const Options& options) {
       forecast.warnings = opened->source->warnings();
       forecast.cpus = opened->source->cpu_count();
     } else {
-      forecast.warnings = {"samples cost no switch anything; the recorder takes up to 2 % of a CPU"};
+      forecast.warnings = {
+          "samples cost no switch anything; the recorder takes up to 2 % of a CPU"};
       const auto cpus = source::OnlineCpus();
       forecast.cpus = cpus ? cpus->size() : 0;
     }

@@ -236,8 +236,7 @@ Recording Recorder::Impl::Finish() {
   Recording recording;
   recording.profile = sampled ? FinishSampling() : FinishEvents();
   recording.profile.origin.start_realtime_ns =
-      ReadClock(CLOCK_REALTIME) -
-      (MonotonicNow() - recording.profile.origin.start_monotonic_ns);
+      ReadClock(CLOCK_REALTIME) - (MonotonicNow() - recording.profile.origin.start_monotonic_ns);
   if (child) recording.command_status = child->Poll();
   return recording;
 }

@@ -46,10 +46,10 @@ class SampledAccount {
   process::SchedStat counters_;
   bool looked_ = false;
   bool settled_ = false;  // growth counts from here on
-  bool asleep_ = false;  // at the last look
+  bool asleep_ = false;   // at the last look
   bool ever_asleep_ = false;
-  bool grew_ = false;     // at the last look
-  Nanos lag_from_ = 0;    // the counters hold for a moment after this
+  bool grew_ = false;   // at the last look
+  Nanos lag_from_ = 0;  // the counters hold for a moment after this
 };
 
 }  // namespace offcpu::record

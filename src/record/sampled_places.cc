@@ -14,8 +14,8 @@ model::SymbolFrame Marker(std::string name) {
 }
 
 std::string CallMarker(const SampledPlace& place) {
-  return "[syscall " + (place.name.empty() ? std::to_string(place.syscall) : std::string(place.name)) +
-         "]";
+  return "[syscall " +
+         (place.name.empty() ? std::to_string(place.syscall) : std::string(place.name)) + "]";
 }
 
 std::vector<model::SymbolFrame> StackOf(const SampledPlace& place) {
@@ -131,8 +131,7 @@ SampledPlaces::Cell SampledPlaces::NotSampled(const SampledThread& account, unsi
   return cell;
 }
 
-SampledPlaces::Shares SampledPlaces::ShareOut(model::ThreadRow thread,
-                                              const SampledThread& account,
+SampledPlaces::Shares SampledPlaces::ShareOut(model::ThreadRow thread, const SampledThread& account,
                                               const sched::StateFilter& states, Nanos window_ns,
                                               profile::Interner* names) const {
   Shares shares;

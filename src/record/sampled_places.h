@@ -23,8 +23,8 @@ struct SampledPlace {
   uint32_t task_state = 0;
   std::string_view comm;
   std::string_view process;
-  int syscall = -1;         // -1: none, or not readable
-  std::string_view name;    // the system call's
+  int syscall = -1;                 // -1: none, or not readable
+  std::string_view name;            // the system call's
   std::vector<std::string> kernel;  // functions, leaf first; empty: not readable
   bool wanted = true;               // false: its stack stays absent
 };
@@ -60,7 +60,8 @@ class SampledPlaces {
   // Shares out the thread's sleep. Without any sample it stands under the marker "[not sampled]",
   // spread over its life. The entries' `thread` is left to the caller.
   Shares ShareOut(model::ThreadRow thread, const SampledThread& account,
-                  const sched::StateFilter& states, Nanos window_ns, profile::Interner* names) const;
+                  const sched::StateFilter& states, Nanos window_ns,
+                  profile::Interner* names) const;
 
  private:
   struct Cell {

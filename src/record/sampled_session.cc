@@ -51,7 +51,8 @@ Nanos ThreadCpuTime() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
 Nanos MonotonicOfTicks(uint64_t ticks) {
   const auto hertz = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
   const Nanos offset = ReadClock(CLOCK_BOOTTIME) - MonotonicNow();  // time asleep, never negative
-  const auto time = static_cast<Nanos>(static_cast<unsigned __int128>(ticks) * kNanosPerSecond / hertz);
+  const auto time =
+      static_cast<Nanos>(static_cast<unsigned __int128>(ticks) * kNanosPerSecond / hertz);
   return time > offset ? time - offset : 0;
 }
 
@@ -123,8 +124,7 @@ void SampledSession::Scan() {
     if (processes.contains(thread.pid)) continue;
     const auto stat = process::ReadThreadStat(thread.pid, thread.pid);
     if (!stat) continue;
-    const model::Comm name =
-        process::NameBehindLoader(thread.pid, stat->comm).value_or(stat->comm);
+    const model::Comm name = process::NameBehindLoader(thread.pid, stat->comm).value_or(stat->comm);
     processes[thread.pid] = {std::string(model::CommView(name)), IsNative(thread.pid)};
   }
   processes_ = std::move(processes);
@@ -169,8 +169,8 @@ void SampledSession::Watch(const SampledTarget::Thread& found, Nanos scanned_bef
   thread->comm = model::CommView(stat->comm);
   thread->process = processes_[found.pid].name;
   thread->inner_tid = process::InnerTid(found.pid, found.tid);
-  thread->inner_pid = found.pid == found.tid ? thread->inner_tid
-                                             : process::InnerTid(found.pid, found.pid);
+  thread->inner_pid =
+      found.pid == found.tid ? thread->inner_tid : process::InnerTid(found.pid, found.pid);
   if (found.newborn) {
     const Nanos born = MonotonicOfTicks(stat->start_ticks);
     thread->account.SetBorn(std::clamp(born, scanned_before, MonotonicNow()));
@@ -377,10 +377,10 @@ void SampledSession::AddThread(const Watched& thread, profile::Profile* profile,
   // Waits for a CPU have no place, so none is kept, whatever was asked for.
   Count("reason", 0, account.runnable_ns, &profile->rejected);
   const Selection& selection = options_.selection;
-  const char* cause = !selection.blocked                                    ? "reason"
-                      : !thread.kernel_thread && !selection.user_threads    ? "user_thread"
-                      : thread.kernel_thread && !selection.kernel_threads   ? "kernel_thread"
-                                                                            : nullptr;
+  const char* cause = !selection.blocked                                  ? "reason"
+                      : !thread.kernel_thread && !selection.user_threads  ? "user_thread"
+                      : thread.kernel_thread && !selection.kernel_threads ? "kernel_thread"
+                                                                          : nullptr;
   if (cause != nullptr) {
     Count(cause, account.samples, account.sleeping_ns, &profile->rejected);
     return;
@@ -414,8 +414,9 @@ void SampledSession::AddWarnings(profile::Profile* profile) const {
       "sampled at {} Hz: the threads' times and switch counts are the kernel's own, but where they "
       "slept is estimated from samples, and single waits are not known",
       options_.sample_hz));
-  warn("the proc back end can't tell waiting for a CPU after a wake-up from having been preempted: "
-       "all of it counts as runnable");
+  warn(
+      "the proc back end can't tell waiting for a CPU after a wake-up from having been preempted: "
+      "all of it counts as runnable");
   if (options_.user_stacks) warn("the proc back end has no user stacks");
   if (options_.kernel_stacks && !stacks_) {
     warn("of kernel stacks only the function that waits is known: /proc/PID/stack is for root");
@@ -425,12 +426,15 @@ void SampledSession::AddWarnings(profile::Profile* profile) const {
     warn("--reasons: the proc back end has places of blocked threads only");
   }
   if (selection.min_off_cpu || selection.max_off_cpu) {
-    warn("--min-off-cpu and --max-off-cpu were not applied: the proc back end knows no single "
-         "waits");
+    warn(
+        "--min-off-cpu and --max-off-cpu were not applied: the proc back end knows no single "
+        "waits");
   }
   if (unplaced_ != 0) {
-    warn(fmt::format("{} of {} samples have no place: /proc/PID/wchan is empty, or the threads are "
-                     "another user's", unplaced_, samples_));
+    warn(
+        fmt::format("{} of {} samples have no place: /proc/PID/wchan is empty, or the threads are "
+                    "another user's",
+                    unplaced_, samples_));
   }
   if (not_watched_ != 0) {
     warn(fmt::format("{} threads were not watched: {} are", not_watched_, kMaxThreads));

@@ -62,7 +62,7 @@ class SampledSession {
   SampledTarget target_;
   SampleClock clock_;
   SampledPlaces places_;
-  std::vector<std::unique_ptr<Watched>> threads_;   // element 0 is a placeholder
+  std::vector<std::unique_ptr<Watched>> threads_;  // element 0 is a placeholder
   std::vector<Watched*> alive_;
   std::unordered_map<model::Tid, Watched*> by_tid_;
   struct Process {

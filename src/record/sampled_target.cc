@@ -34,7 +34,7 @@ void SampledTarget::FindChildren() {
     if (children_.contains(pid)) family.insert(pid);
     if (strangers_.contains(pid)) strangers.insert(pid);
   }
-  strangers_ = std::move(strangers);  // without those that have ended
+  strangers_ = std::move(strangers);                       // without those that have ended
   std::vector<std::pair<model::Pid, model::Pid>> unknown;  // process and its parent
   for (const model::Pid pid : all) {
     if (family.contains(pid) || strangers_.contains(pid)) continue;
@@ -77,13 +77,13 @@ std::vector<SampledTarget::Thread> SampledTarget::Scan() {
   std::unordered_set<model::Tid> threads;
   for (const model::Pid pid : pids) {
     // A process may move into a cgroup with threads that are old.
-    const bool seen_born = scanned_ && (target_.kind != Target::Kind::kCgroup ||
-                                        processes_.contains(pid));
+    const bool seen_born =
+        scanned_ && (target_.kind != Target::Kind::kCgroup || processes_.contains(pid));
     for (const model::Tid tid : process::ListThreads(pid)) {
       threads.insert(tid);
-      const bool wanted = target_.kind != Target::Kind::kThreads ||
-                          std::find(target_.tids.begin(), target_.tids.end(), tid) !=
-                              target_.tids.end();
+      const bool wanted =
+          target_.kind != Target::Kind::kThreads ||
+          std::find(target_.tids.begin(), target_.tids.end(), tid) != target_.tids.end();
       if (wanted) found.push_back({pid, tid, seen_born && !threads_.contains(tid)});
     }
   }

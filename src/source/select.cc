@@ -24,7 +24,10 @@ const std::vector<BackEnd>& BackEnds() {
                 .whole_machine = true},
        .open = perf::PerfSource::Open,
        .check = perf::CheckPerf},
-      {.name = "proc", .gives = {.task_state = true, .kernel_stacks = true}, .open = nullptr,
+      {.name = "proc",
+       .gives = {.task_state = true, .kernel_stacks = true},
+       .cost = {},
+       .open = nullptr,
        .check = proc::CheckProc},
   };
   return kBackEnds;

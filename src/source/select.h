@@ -52,7 +52,7 @@ struct Refusal {
 struct Opened {
   const BackEnd* back_end = nullptr;
   std::unique_ptr<Source> source;  // absent: a back end without `open`
-  std::vector<Refusal> refusals;  // of better ones, in their order
+  std::vector<Refusal> refusals;   // of better ones, in their order
 };
 
 // Opens the back end of that name, or with "auto" the first that works and can honour the request.

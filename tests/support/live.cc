@@ -34,7 +34,12 @@ Child::Options RecorderOptions(const Recorder::Options& recorder) {
   Child::Options options;
   // Absolute: it may start in another mount namespace.
   const auto program = std::filesystem::absolute(FromEnvironment("OFFCPU", "build/offcpu"));
-  options.arguments = {program.string(), "record", "-v", "-o", recorder.file};
+  if (recorder.as_nobody) {
+    options.arguments = {"setpriv",        "--reuid=65534",   "--regid=65534",
+                         "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"};
+  }
+  const Arguments own{program.string(), "record", "-v", "-o", recorder.file};
+  options.arguments.insert(options.arguments.end(), own.begin(), own.end());
   options.arguments.insert(options.arguments.end(), recorder.arguments.begin(),
                            recorder.arguments.end());
   options.take_errors = true;

@@ -63,6 +63,7 @@ class Recorder {
     Arguments arguments;  // after `record -v -o FILE`
     std::string file;     // where the profile goes
     pid_t in_namespaces_of = 0;
+    bool as_nobody = false;       // user 65534, without capabilities
     bool private_output = false;  // it may name foreign processes: never show it
   };
   explicit Recorder(const Options& options);
