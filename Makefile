@@ -115,6 +115,14 @@ $(O)/%.o: %.cc $(O)/flags | $(protos_h)
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D) && $(compile) -c -o $@ $<
 
+# The names of this machine's system calls, as the C library's headers have them.
+$(O)/src/process/syscall_names.o: $(O)/gen/syscall_names.inc
+$(O)/gen/syscall_names.inc: $(O)/flags
+	$(call say,GEN)
+	$(Q)mkdir -p $(@D) && echo '#include <sys/syscall.h>' | $(CXX) $(CPPFLAGS) -E -dM -x c++ - | \
+	  LC_ALL=C sort | sed -n 's/^#define __NR_\([a-z][a-z0-9_]*\) .*/{__NR_\1, "\1"},/p' | \
+	  grep -v -e __NR_syscalls -e __NR_arch_specific_syscall > $@.new && mv $@.new $@
+
 $(O)/gen/%.o: $(O)/gen/%.cc $(O)/flags
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D) && $(compile) -Wno-shadow -c -o $@ $<

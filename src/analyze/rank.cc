@@ -137,6 +137,7 @@ class Ranker {
     const Nanos ns = SelectedTime(entry, weights_, TimePart::kTotal);
     const model::TimeParts parts = PartsOf(entry, weights_);
     row.ns += ns;
+    if (profile_.origin.sampled()) row.by_thread[entry.thread] += ns;
     row.observed_ns += entry.observed_ns;
     row.intervals += entry.intervals;
     row.max_ns = std::max(row.max_ns, entry.max_ns);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/filter.h"
+#include "analyze/sampling.h"
 #include "analyze/slice.h"
 #include "analyze/weight.h"
 #include "base/clock.h"
@@ -39,8 +40,9 @@ struct RankRow {
   Nanos ns = 0;
   Nanos observed_ns = 0;
   Nanos max_ns = 0;
-  uint64_t intervals = 0;
-  model::TimeParts time;  // adds up to ns
+  uint64_t intervals = 0;  // samples, of a sampled profile
+  TimeByThread by_thread;  // ns; of a sampled profile only
+  model::TimeParts time;   // adds up to ns
   std::array<Nanos, model::kReasonCount> reason_ns{};
 
   Nanos mean_ns() const { return intervals == 0 ? 0 : observed_ns / intervals; }

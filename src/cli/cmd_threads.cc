@@ -72,6 +72,10 @@ Result<int> RunThreads(const ThreadsOptions& options) {
   if (const std::string losses = output::LossText(*profile); format != "text" && !losses.empty()) {
     LogInfo(losses);
   }
+  if (const std::string sampled = output::SampledLine(*profile);
+      format == "csv" && !sampled.empty()) {
+    LogInfo(sampled);
+  }
   if (order.empty()) {
     LogInfo(profile->threads.size() > 1 ? "no thread of these processes is in the profile"
                                         : "the profile holds no thread");

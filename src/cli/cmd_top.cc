@@ -43,7 +43,7 @@ Result<int> RunTop(const TopOptions& options) {
 
   const std::string& format = options.input.format;
   const std::string result = format == "json"  ? output::TopJson(*profile, ranking, options.limit)
-                             : format == "csv" ? output::TopCsv(ranking, options.limit)
+                             : format == "csv" ? output::TopCsv(*profile, ranking, options.limit)
                                                : output::TopText(*profile, ranking, options.limit);
   if (Result<void> written = WriteResult(options.input, result); !written) return written.error();
   // Text and JSON tell by themselves what is not in them, but for why nothing is.

@@ -162,6 +162,11 @@ void AddRecordingOptions(CLI::App& command, RecordArguments& arguments) {
       ->check(CLI::IsMember(BackEndNames()))
       ->capture_default_str()
       ->group(kGroup);
+  command.add_option("--sample-rate", arguments.sample_hz, "Looks a second of the back end proc")
+      ->type_name("HZ")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->group(kGroup);
   command.add_option("--buffer-size", arguments.buffer_size, "Ring of each CPU")
       ->type_name("SIZE")
       ->check(Checked(ParseSize))
@@ -214,6 +219,7 @@ Result<record::Options> MakeRecordOptions(const RecordArguments& arguments) {
   result.time_split = arguments.time_split == "on";
   result.max_stack = arguments.max_stack;
   result.backend = arguments.backend;
+  result.sample_hz = arguments.sample_hz;
   result.buffer_bytes = *ParseSize(arguments.buffer_size);
   result.progress = ::isatty(STDERR_FILENO) == 1 && !arguments.quiet;
   return result;

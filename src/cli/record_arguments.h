@@ -35,6 +35,7 @@ struct RecordArguments {
   uint32_t max_stack = 0;
   std::string inlines = "on";
   std::string backend = "auto";
+  uint32_t sample_hz = 100;
   std::string buffer_size = "8M";
   std::string time_split = "on";
   bool quiet = false;

@@ -152,6 +152,9 @@ analyze::Weights ParseWeights(const std::string& weights) {
 
 Result<analyze::SliceOptions> MakeSliceOptions(const SliceArguments& arguments,
                                                const profile::Profile& profile) {
+  if (arguments.time != "total" && profile.origin.sampled()) {
+    return UsageError("--time " + arguments.time + ": the profile is sampled, all time is sleep");
+  }
   if (arguments.time != "total" && !profile.origin.time_split) {
     return UsageError("--time " + arguments.time +
                       ": the profile was recorded without wake-ups (record --time-split off)");
@@ -172,10 +175,10 @@ Result<analyze::SliceOptions> MakeSliceOptions(const SliceArguments& arguments,
 
 std::string DescribeSelection(const profile::Profile& profile, const analyze::SliceTotal& kept,
                               const analyze::SliceTotal& filtered) {
-  std::string text =
-      fmt::format("{} intervals, {}", kept.intervals, output::FormatDuration(kept.ns));
+  std::string text = fmt::format("{} {}, {}", kept.intervals, output::CountName(profile),
+                                 output::FormatDuration(kept.ns));
   if (filtered.intervals > 0) {
-    text += fmt::format("; filtered out: {} intervals, {}", filtered.intervals,
+    text += fmt::format("; filtered out: {} {}, {}", filtered.intervals, output::CountName(profile),
                         output::FormatDuration(filtered.ns));
   }
   if (kept.ns == 0)

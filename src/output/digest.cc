@@ -11,6 +11,7 @@
 #include "analyze/frame_text.h"
 #include "analyze/heaviest.h"
 #include "analyze/overview.h"
+#include "analyze/sampling.h"
 #include "output/missing.h"
 #include "output/terminal.h"
 #include "output/text_table.h"
@@ -50,7 +51,9 @@ std::string TimeTable(const profile::Profile& profile) {
   row("  sleeping", sum.sleeping_ns, "until it was woken");
   row("  run queue", sum.runqueue_ns, "woken, waiting for a CPU");
   row("  unsplit", sum.unsplit_ns, "no wake-up was seen");
-  row("runnable", sum.runnable_ns, "left while able to run, waiting for a CPU");
+  row("runnable", sum.runnable_ns,
+      profile.origin.sampled() ? "waiting for a CPU, whatever for"
+                               : "left while able to run, waiting for a CPU");
   row("preempted", sum.preempted_ns, "preempted inside the kernel, waiting for a CPU");
   row("newborn", sum.newborn_ns, "from birth to the first run");
   row("unknown", sum.unknown_ns, "events are missing");
@@ -74,17 +77,32 @@ std::string ShortStack(const profile::Profile& profile, const analyze::HeavyStac
   return frames.empty() ? "[no stack]" : fmt::format("{}", fmt::join(frames, " ; "));
 }
 
+Nanos ErrorOf(const profile::Profile& profile, const analyze::HeavyStack& stack) {
+  analyze::TimeByThread times;
+  for (const profile::Entry& entry : profile.entries) {
+    if (entry.user_stack == stack.user_stack && entry.kernel_stack == stack.kernel_stack) {
+      times[entry.thread] += entry.observed_ns;
+    }
+  }
+  return analyze::SamplingError(profile, times);
+}
+
 std::string StackTable(const profile::Profile& profile, const analyze::Overview& overview) {
   if (profile.entries.empty()) return "No interval was kept.\n";
-  std::string text = fmt::format("HEAVIEST STACKS ({} intervals, {} in all)\n",
-                                 overview.kept_intervals, FormatDuration(overview.kept_ns));
+  std::string text = fmt::format("HEAVIEST STACKS ({} {}, {} in all)\n", overview.kept_intervals,
+                                 CountName(profile), FormatDuration(overview.kept_ns));
   size_t rank = 0;
   for (const analyze::HeavyStack& stack : analyze::HeaviestStacks(profile, kStacks)) {
-    text += fmt::format("{}. {} ({}) in {} intervals, mean {}, max {}\n   {}\n", ++rank,
-                        FormatDuration(stack.ns), FormatShare(stack.ns, overview.kept_ns),
-                        stack.intervals,
-                        FormatDuration(stack.ns / std::max<uint64_t>(stack.intervals, 1)),
-                        FormatDuration(stack.max_ns), ShortStack(profile, stack));
+    const std::string counts =
+        profile.origin.sampled()
+            ? fmt::format("in {} samples, standard error {}", stack.intervals,
+                          FormatDuration(ErrorOf(profile, stack)))
+            : fmt::format("in {} intervals, mean {}, max {}", stack.intervals,
+                          FormatDuration(stack.ns / std::max<uint64_t>(stack.intervals, 1)),
+                          FormatDuration(stack.max_ns));
+    text +=
+        fmt::format("{}. {} ({}) {}\n   {}\n", ++rank, FormatDuration(stack.ns),
+                    FormatShare(stack.ns, overview.kept_ns), counts, ShortStack(profile, stack));
   }
   return text;
 }
@@ -98,7 +116,8 @@ std::string DigestText(const profile::Profile& profile) {
                   Printable(profile.origin.target), FormatDuration(profile.window_ns),
                   overview.threads, overview.processes, profile.origin.backend);
   text += '\n' + TimeTable(profile) + '\n' + StackTable(profile, overview) + '\n';
-  text += profile.lost_events == 0 ? "No events were lost.\n" : "";
+  const bool none_lost = profile.lost_events == 0 && !profile.origin.sampled();
+  text += none_lost ? "No events were lost.\n" : "";
   if (const std::string missing = MissingLine(profile); !missing.empty()) text += missing + '\n';
   for (const std::string& warning : profile.warnings) text += "Note: " + warning + ".\n";
   return text;

@@ -48,6 +48,7 @@ Json StartRecord(const Profile& profile) {
   record["start_realtime_ns"] = origin.start_realtime_ns;
   record["time_split"] = origin.time_split;
   record["estimated"] = origin.estimated;
+  if (origin.sampled()) record["sample_hz"] = origin.sample_hz;
   record["window_ns"] = profile.window_ns;
   record["when_bucket_ns"] = profile.when_bucket_ns;
   return record;
@@ -96,6 +97,7 @@ Json ThreadRecord(const Profile& profile, profile::ThreadId id) {
   record["voluntary_switches"] = thread.voluntary_switches;
   record["involuntary_switches"] = thread.involuntary_switches;
   record["switch_ins"] = thread.switch_ins;
+  if (profile.origin.sampled()) record["samples"] = thread.samples;
   return record;
 }
 
@@ -108,7 +110,7 @@ Json EntryRecord(const Profile& profile, const profile::Entry& entry, uint64_t n
   record["thread"] = entry.thread;
   record["comm"] = profile.String(entry.comm);
   record["process"] = profile.String(entry.process);
-  record["intervals"] = entry.intervals;
+  record[CountName(profile)] = entry.intervals;
   record["left_open"] = entry.left_open;
   record["right_open"] = entry.right_open;
   record["before_ns"] = entry.before_ns;

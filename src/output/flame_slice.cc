@@ -151,7 +151,7 @@ FlamegraphOptions DescribeSlice(const profile::Profile& profile, const analyze::
   options.subtitle = Subtitle(profile);
   options.measure = Measure(slice_options);
   options.count_name =
-      slice_options.time == analyze::TimePart::kSplit ? "interval parts" : "intervals";
+      slice_options.time == analyze::TimePart::kSplit ? "interval parts" : CountName(profile);
   options.notes = Notes(profile, slice, OtherReasons(profile, slice, slice_options));
   options.empty_text = EmptyText(profile, slice);
   return options;

@@ -38,6 +38,7 @@ Json OriginJson(const profile::Origin& origin) {
   json["start_realtime_ns"] = origin.start_realtime_ns;
   json["time_split"] = origin.time_split;
   json["estimated"] = origin.estimated;
+  if (origin.sampled()) json["sample_hz"] = origin.sample_hz;
   return json;
 }
 
@@ -57,7 +58,7 @@ std::string InfoJson(const Profile& profile) {
   json["window_ns"] = profile.window_ns;
   json["origin"] = OriginJson(profile.origin);
   json["intervals"] = CountersJson(profile.intervals);
-  json["kept"] = {{"intervals", overview.kept_intervals}, {"ns", overview.kept_ns}};
+  json["kept"] = {{CountName(profile), overview.kept_intervals}, {"ns", overview.kept_ns}};
   json["left_open"] = overview.left_open;
   json["right_open"] = overview.right_open;
   json["threads"] = overview.threads;

@@ -6,6 +6,7 @@
 
 #include "analyze/overview.h"
 #include "output/info_report.h"
+#include "output/missing.h"
 #include "output/terminal.h"
 #include "output/text_table.h"
 
@@ -101,8 +102,10 @@ std::string Recording(const Profile& profile) {
   text += Field("start", RealTime(origin.start_realtime_ns));
   text += Field("window", FormatDuration(profile.window_ns));
   text += Field("time split", origin.time_split ? "on" : "off: wake-ups were not recorded");
-  text += Field("weights", origin.estimated ? "observed and estimated: stacks were sampled"
-                                            : "observed: every stack was taken");
+  if (profile.origin.sampled()) text += Field("sampled", SampledLine(profile));
+  text += Field("weights", origin.sampled()   ? "estimated: shares of exact thread times by samples"
+                           : origin.estimated ? "observed and estimated: stacks were sampled"
+                                              : "observed: every stack was taken");
   text += Field("host", origin.host);
   text += Field("kernel", origin.kernel_release);
   text += Field("machine", origin.machine);
@@ -115,7 +118,7 @@ std::string Contents(const Profile& profile, const Overview& overview) {
   text += Field("threads", std::to_string(overview.threads));
   text += Field("processes", std::to_string(overview.processes));
   text += Field("entries", std::to_string(profile.entries.size()));
-  text += Field("intervals kept",
+  text += Field(profile.origin.sampled() ? "samples kept" : "intervals kept",
                 fmt::format("{}, {}", overview.kept_intervals, FormatDuration(overview.kept_ns)));
   text += Field("open at the start", std::to_string(overview.left_open));
   text += Field("open at the end", std::to_string(overview.right_open));
@@ -135,7 +138,9 @@ std::string InfoText(const Profile& profile) {
     for (const std::string& warning : profile.warnings) text += "  " + Printable(warning) + '\n';
   }
   text += '\n' + Recording(profile) + '\n' + Contents(profile, overview);
-  text += Title("\nAll intervals seen, kept or not") + CounterTable("REASON", profile.intervals);
+  text += Title(profile.origin.sampled() ? "\nTime off the CPU, kept or not"
+                                         : "\nAll intervals seen, kept or not") +
+          CounterTable("REASON", profile.intervals);
   if (!profile.notes.empty()) text += Title("\nNotes") + CounterTable("NOTE", profile.notes);
   return text;
 }

@@ -22,6 +22,28 @@ std::string LossText(const profile::Profile& profile) {
                      FormatShare(analyze::OverviewOf(profile).lossy_ns, profile.window_ns));
 }
 
+const char* CountName(const profile::Profile& profile) {
+  return profile.origin.sampled() ? "samples" : "intervals";
+}
+
+std::string SampledLine(const profile::Profile& profile) {
+  if (!profile.origin.sampled()) return {};
+  const auto noted = [&profile](std::string_view name) {
+    uint64_t count = 0;
+    for (const profile::Counter& note : profile.notes) count += note.name == name ? note.count : 0;
+    return count;
+  };
+  std::string text =
+      fmt::format("Sampled at {} Hz: {} samples", profile.origin.sample_hz, noted("samples"));
+  if (const uint64_t missed = noted("missed_looks"); missed > 0) {
+    text += fmt::format(", {} looks missed", missed);
+  }
+  if (const uint64_t spared = noted("spared_looks"); spared > 0) {
+    text += fmt::format(", {} left out to keep the cost down", spared);
+  }
+  return text + "; the time of a place is estimated from them.";
+}
+
 std::string MissingLine(const profile::Profile& profile) {
   std::string text;
   const auto add = [&text](const std::string& part) {
@@ -34,16 +56,20 @@ std::string MissingLine(const profile::Profile& profile) {
     rejected.ns += counter.ns;
   }
   if (rejected.count > 0) {
-    add(fmt::format("{} rejected intervals, {}", rejected.count, FormatDuration(rejected.ns)));
+    add(fmt::format("{} rejected {}, {}", rejected.count, CountName(profile),
+                    FormatDuration(rejected.ns)));
   }
   if (const Nanos unknown = analyze::OverviewOf(profile).unknown_ns; unknown > 0) {
     add("unknown time of threads " + FormatDuration(unknown));
   }
-  return text.empty() ? text : text + " (offcpu info tells more).";
+  if (!text.empty()) text += " (offcpu info tells more).";
+  const std::string sampled = SampledLine(profile);
+  return sampled + (sampled.empty() || text.empty() ? "" : " ") + text;
 }
 
 Json MissingJson(const profile::Profile& profile) {
   Json json;
+  if (profile.origin.sampled()) json["sample_hz"] = profile.origin.sample_hz;
   json["lost_events"] = profile.lost_events;
   json["loss_spans"] = LossSpans(profile);
   json["unknown_ns"] = analyze::OverviewOf(profile).unknown_ns;
@@ -51,8 +77,8 @@ Json MissingJson(const profile::Profile& profile) {
   return json;
 }
 
-Json TotalJson(const analyze::SliceTotal& total) {
-  return {{"intervals", total.intervals}, {"ns", total.ns}};
+Json TotalJson(const profile::Profile& profile, const analyze::SliceTotal& total) {
+  return {{CountName(profile), total.intervals}, {"ns", total.ns}};
 }
 
 Json CountersJson(const std::vector<profile::Counter>& counters) {

@@ -26,13 +26,12 @@ const char* NameOf(analyze::TimePart part) {
   return "total";
 }
 
-Json Lines(const analyze::Slice& slice) {
+Json Lines(const analyze::Slice& slice, const char* count) {
   Json lines = Json::array();
   for (const analyze::SliceLine& line : slice.lines) {
     Json frames = Json::array();
     for (const analyze::TextId id : slice.FramesOf(line)) frames.push_back(slice.texts[id].text);
-    lines.push_back(
-        {{"frames", std::move(frames)}, {"ns", line.ns}, {"intervals", line.intervals}});
+    lines.push_back({{"frames", std::move(frames)}, {"ns", line.ns}, {count, line.intervals}});
   }
   return lines;
 }
@@ -48,14 +47,14 @@ std::string SliceJson(const profile::Profile& profile, const analyze::Slice& sli
   summary["reason_frames"] = slice.has_reason_frames;
   summary["window_ns"] = profile.window_ns;
   summary["lines"] = slice.lines.size();
-  summary["intervals"] = slice.kept.intervals;
+  summary[CountName(profile)] = slice.kept.intervals;
   summary["ns"] = slice.kept.ns;
   summary["unsplit_ns"] = slice.unsplit_ns;
   summary["intervals_without_time"] = slice.no_time.intervals;
-  summary["filtered"] = TotalJson(slice.filtered);
+  summary["filtered"] = TotalJson(profile, slice.filtered);
   summary.update(MissingJson(profile));
   Json json;
-  json["lines"] = Lines(slice);
+  json["lines"] = Lines(slice, CountName(profile));
   json["summary"] = std::move(summary);
   return JsonDocument(json);
 }

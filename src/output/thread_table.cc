@@ -128,16 +128,19 @@ std::string ThreadsText(const Profile& profile, const std::vector<ThreadId>& ord
   }
   add({"total", "", "", ""}, "", sum);
   const std::string losses = LossText(profile);
+  const std::string sampled = SampledLine(profile);
   return "Window " + FormatDuration(profile.window_ns) + ", " + std::to_string(order.size()) +
          " rows. LIFE is a thread's time inside the window; the columns from ON-CPU to UNKNOWN add "
          "up to it.\nVOLUNTARY and INVOLUNTARY count switch-outs: blocked, and runnable or "
          "preempted.\n\n" +
-         table.Render() + (losses.empty() ? "" : '\n' + losses + ".\n");
+         table.Render() + (losses.empty() ? "" : '\n' + losses + ".\n") +
+         (sampled.empty() ? "" : '\n' + sampled + '\n');
 }
 
 std::string ThreadsJson(const Profile& profile, const std::vector<ThreadId>& order) {
   Json json;
   json["window_ns"] = profile.window_ns;
+  if (profile.origin.sampled()) json["sample_hz"] = profile.origin.sample_hz;
   json["threads"] = Json::array();
   for (const ThreadId id : order) {
     json["threads"].push_back(RowJson(profile, profile.threads[id]));

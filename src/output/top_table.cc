@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analyze/sampling.h"
 #include "output/csv.h"
 #include "output/json.h"
 #include "output/missing.h"
@@ -43,9 +44,9 @@ analyze::SliceTotal RestOf(const Ranking& ranking, size_t limit) {
   return rest;
 }
 
-std::string TotalLine(const Ranking& ranking, size_t limit) {
-  std::string text = fmt::format("Selected: {} in {} intervals = 100 %",
-                                 FormatDuration(ranking.kept.ns), ranking.kept.intervals);
+std::string TotalLine(const profile::Profile& profile, const Ranking& ranking, size_t limit) {
+  std::string text = fmt::format("Selected: {} in {} {} = 100 %", FormatDuration(ranking.kept.ns),
+                                 ranking.kept.intervals, CountName(profile));
   if (ranking.by == RankBy::kFunction) {
     text += "; a wait counts in every function of its stack, so rows overlap";
   }
@@ -58,8 +59,8 @@ std::string TotalLine(const Ranking& ranking, size_t limit) {
     }
   }
   if (ranking.filtered.intervals > 0) {
-    text += fmt::format("; filtered out: {} in {} intervals", FormatDuration(ranking.filtered.ns),
-                        ranking.filtered.intervals);
+    text += fmt::format("; filtered out: {} in {} {}", FormatDuration(ranking.filtered.ns),
+                        ranking.filtered.intervals, CountName(profile));
   }
   return text + ".\n";
 }
@@ -75,9 +76,13 @@ Json RowJson(const profile::Profile& profile, const Ranking& ranking, size_t ind
     if (ranking.by == RankBy::kThread) json["tid"] = profile.threads[row.thread].tid;
   }
   json["ns"] = row.ns;
-  json["intervals"] = row.intervals;
-  json["mean_ns"] = row.mean_ns();
-  json["max_ns"] = row.max_ns;
+  json[CountName(profile)] = row.intervals;
+  if (profile.origin.sampled()) {
+    json["error_ns"] = analyze::SamplingError(profile, row.by_thread);
+  } else {
+    json["mean_ns"] = row.mean_ns();
+    json["max_ns"] = row.max_ns;
+  }
   json["sleeping_ns"] = row.time.sleeping;
   json["runqueue_ns"] = row.time.runqueue;
   json["unsplit_ns"] = row.time.unsplit;
@@ -88,22 +93,25 @@ Json RowJson(const profile::Profile& profile, const Ranking& ranking, size_t ind
 }  // namespace
 
 std::string TopText(const profile::Profile& profile, const Ranking& ranking, size_t limit) {
+  // A sampled time has a standard error, and no single waits.
+  const bool sampled = profile.origin.sampled();
   TextTable table({{"#"},
                    {"TIME"},
                    {"SHARE"},
-                   {"COUNT"},
-                   {"MEAN"},
-                   {"MAX"},
+                   {sampled ? "SAMPLES" : "COUNT"},
+                   {sampled ? "ERROR" : "MEAN"},
+                   {sampled ? "" : "MAX"},
                    {"REASON", TextTable::Align::kLeft},
                    {kTitles[static_cast<size_t>(ranking.by)], TextTable::Align::kLeft}});
   for (size_t i = 0; i < std::min(limit, ranking.rows.size()); ++i) {
     const RankRow& row = ranking.rows[i];
-    table.AddRow({std::to_string(i + 1), FormatDuration(row.ns),
-                  FormatShare(row.ns, ranking.kept.ns), std::to_string(row.intervals),
-                  FormatDuration(row.mean_ns()), FormatDuration(row.max_ns), ReasonName(row),
-                  RowText(ranking, row)});
+    table.AddRow(
+        {std::to_string(i + 1), FormatDuration(row.ns), FormatShare(row.ns, ranking.kept.ns),
+         std::to_string(row.intervals),
+         FormatDuration(sampled ? analyze::SamplingError(profile, row.by_thread) : row.mean_ns()),
+         sampled ? "" : FormatDuration(row.max_ns), ReasonName(row), RowText(ranking, row)});
   }
-  std::string text = table.Render() + '\n' + TotalLine(ranking, limit);
+  std::string text = table.Render() + '\n' + TotalLine(profile, ranking, limit);
   if (const std::string missing = MissingLine(profile); !missing.empty()) text += missing + '\n';
   return text;
 }
@@ -116,26 +124,30 @@ std::string TopJson(const profile::Profile& profile, const Ranking& ranking, siz
   const size_t shown = std::min(limit, ranking.rows.size());
   for (size_t i = 0; i < shown; ++i) json["rows"].push_back(RowJson(profile, ranking, i));
   Json summary;
-  summary["intervals"] = ranking.kept.intervals;
+  summary[CountName(profile)] = ranking.kept.intervals;
   summary["ns"] = ranking.kept.ns;
   summary["rows"] = ranking.rows.size();
   summary["inclusive"] = ranking.by == RankBy::kFunction;
-  summary["not_shown"] = TotalJson(RestOf(ranking, limit));
-  summary["filtered"] = TotalJson(ranking.filtered);
+  summary["not_shown"] = TotalJson(profile, RestOf(ranking, limit));
+  summary["filtered"] = TotalJson(profile, ranking.filtered);
   summary.update(MissingJson(profile));
   json["summary"] = std::move(summary);
   return JsonDocument(json);
 }
 
-std::string TopCsv(const Ranking& ranking, size_t limit) {
-  std::string text = CsvRow({"rank", "ns", "intervals", "mean_ns", "max_ns", "sleeping_ns",
-                             "runqueue_ns", "unsplit_ns", "reason", "where"});
+std::string TopCsv(const profile::Profile& profile, const Ranking& ranking, size_t limit) {
+  const bool sampled = profile.origin.sampled();
+  std::string text =
+      CsvRow({"rank", "ns", CountName(profile), sampled ? "error_ns" : "mean_ns", "max_ns",
+              "sleeping_ns", "runqueue_ns", "unsplit_ns", "reason", "where"});
   for (size_t i = 0; i < std::min(limit, ranking.rows.size()); ++i) {
     const RankRow& row = ranking.rows[i];
-    text += CsvRow({std::to_string(i + 1), std::to_string(row.ns), std::to_string(row.intervals),
-                    std::to_string(row.mean_ns()), std::to_string(row.max_ns),
-                    std::to_string(row.time.sleeping), std::to_string(row.time.runqueue),
-                    std::to_string(row.time.unsplit), ReasonName(row), RowText(ranking, row)});
+    text += CsvRow(
+        {std::to_string(i + 1), std::to_string(row.ns), std::to_string(row.intervals),
+         std::to_string(sampled ? analyze::SamplingError(profile, row.by_thread) : row.mean_ns()),
+         sampled ? "" : std::to_string(row.max_ns), std::to_string(row.time.sleeping),
+         std::to_string(row.time.runqueue), std::to_string(row.time.unsplit), ReasonName(row),
+         RowText(ranking, row)});
   }
   return text;
 }

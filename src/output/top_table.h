@@ -12,6 +12,6 @@ namespace offcpu::output {
 
 std::string TopText(const profile::Profile& profile, const analyze::Ranking& ranking, size_t limit);
 std::string TopJson(const profile::Profile& profile, const analyze::Ranking& ranking, size_t limit);
-std::string TopCsv(const analyze::Ranking& ranking, size_t limit);
+std::string TopCsv(const profile::Profile& profile, const analyze::Ranking& ranking, size_t limit);
 
 }  // namespace offcpu::output

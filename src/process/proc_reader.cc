@@ -84,13 +84,15 @@ std::optional<ThreadStat> ParseThreadStat(std::string_view text) {
   const size_t close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};
   const std::vector<std::string_view> fields = Words(text.substr(close + 1));
-  constexpr size_t kState = 0, kParent = 1, kFlags = 6, kProcessor = 36;  // fields 3, 4, 9, 39
+  // Fields 3, 4, 9, 22, 39.
+  constexpr size_t kState = 0, kParent = 1, kFlags = 6, kStart = 19, kProcessor = 36;
   if (fields.size() <= kProcessor || fields[kState].size() != 1) return {};
   ThreadStat stat;
   stat.comm = model::MakeComm(text.substr(open + 1, close - open - 1));
   stat.task_state = model::StateOfLetter(fields[kState][0]);
   uint64_t flags = 0;
   if (!ParseNumber(fields[kParent], &stat.parent) || !ParseNumber(fields[kFlags], &flags) ||
+      !ParseNumber(fields[kStart], &stat.start_ticks) ||
       !ParseNumber(fields[kProcessor], &stat.cpu)) {
     return {};
   }

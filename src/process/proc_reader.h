@@ -24,7 +24,8 @@ struct ThreadStat {
   uint32_t task_state = 0;  // model::TaskState of the letter
   model::Pid parent = 0;
   bool kernel_thread = false;
-  model::Cpu cpu = -1;  // where it ran last
+  model::Cpu cpu = -1;       // where it ran last
+  uint64_t start_ticks = 0;  // when it began: sysconf(_SC_CLK_TCK) a second of CLOCK_BOOTTIME
 };
 
 std::optional<ThreadStat> ReadThreadStat(model::Pid pid, model::Tid tid);

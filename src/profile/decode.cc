@@ -180,6 +180,7 @@ class Decoder {
     origin.estimated = in.estimated();
     profile_.window_ns = in.window_ns();
     profile_.when_bucket_ns = in.when_bucket_ns();
+    origin.sample_hz = in.sample_hz();
     encoder_.PutStart();
     return Verify();
   }
@@ -237,6 +238,7 @@ class Decoder {
     thread.voluntary_switches = in.voluntary_switches();
     thread.involuntary_switches = in.involuntary_switches();
     thread.switch_ins = in.switch_ins();
+    thread.samples = in.samples();
     encoder_.PutThread(thread);
     return Verify();
   }
@@ -279,6 +281,10 @@ class Decoder {
   }
 
   Result<void> PutLengths(const v1::Entry& in, Entry* entry) {
+    if (profile_.origin.sampled()) {
+      entry->intervals = in.samples();
+      return {};
+    }
     if (in.lengths().empty()) {
       entry->intervals = 1;
       entry->max_ns = entry->observed_ns;

@@ -57,6 +57,10 @@ void Encoder::PutWhen(const Entry& entry) {
 }
 
 void Encoder::PutLengths(const Entry& entry) {
+  if (profile_.origin.sampled()) {
+    entry_.set_samples(entry.intervals);
+    return;
+  }
   if (entry.intervals == 1) return;
   entry_.set_max_ns(entry.max_ns);
   uint8_t* out = RoomFor(entry.lengths);
@@ -154,6 +158,7 @@ void Encoder::PutStart() {
   out->set_estimated(origin.estimated);
   out->set_window_ns(profile_.window_ns);
   out->set_when_bucket_ns(profile_.when_bucket_ns);
+  out->set_sample_hz(origin.sample_hz);
   PutRecord(v1::Record::kStart, *out);
 }
 
@@ -182,6 +187,7 @@ void Encoder::PutThread(const Thread& thread) {
   out->set_voluntary_switches(thread.voluntary_switches);
   out->set_involuntary_switches(thread.involuntary_switches);
   out->set_switch_ins(thread.switch_ins);
+  out->set_samples(thread.samples);
   PutRecord(v1::Record::kThread, *out);
 }
 

@@ -11,7 +11,7 @@ auto Numbers(const Thread& t) {
   return std::tie(t.last_ns, t.inner_pid, t.inner_tid, t.kernel_thread, t.merged_threads,
                   t.on_cpu_ns, t.sleeping_ns, t.runqueue_ns, t.unsplit_ns, t.runnable_ns,
                   t.preempted_ns, t.newborn_ns, t.unknown_ns, t.voluntary_switches,
-                  t.involuntary_switches, t.switch_ins);
+                  t.involuntary_switches, t.switch_ins, t.samples);
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ struct Thread {
   uint64_t voluntary_switches = 0;    // switch-outs seen as blocked
   uint64_t involuntary_switches = 0;  // all other switch-outs
   uint64_t switch_ins = 0;
+  uint64_t samples = 0;  // Origin::sample_hz only: how often it was found blocked
 
   Nanos blocked_ns() const { return sleeping_ns + runqueue_ns + unsplit_ns; }
   bool operator==(const Thread&) const = default;
@@ -77,6 +78,9 @@ struct Thread {
 using Histogram = std::vector<std::pair<uint32_t, uint64_t>>;
 
 // One entry for each kernel stack x user stack x reason x state x thread (and names at the time).
+// In a sampled profile (Origin::sample_hz) an entry is no sum of intervals: `intervals` counts the
+// samples that found the thread there, `observed_ns` is their share of the thread's blocked time,
+// which is exact, and what only intervals have (open ones, lengths, max_ns) is absent.
 struct Entry {
   NodeId kernel_stack = 0;
   NodeId user_stack = 0;
@@ -136,7 +140,9 @@ struct Origin {
   uint64_t start_realtime_ns = 0;  // the same moment, Unix time
   bool time_split = true;          // wake-ups were recorded
   bool estimated = false;          // stacks were sampled: estimated_ns differs from observed_ns
+  uint32_t sample_hz = 0;          // threads were looked at so often a second; 0: every switch seen
 
+  bool sampled() const { return sample_hz != 0; }
   bool operator==(const Origin&) const = default;
 };
 

@@ -136,7 +136,8 @@ Fault RepeatFault(const Profile& p) {
   return HasTwins(std::move(heads)) ? "a stack node stands twice" : Fault();
 }
 
-Fault ThreadFault(const Thread& t, Nanos window_ns) {
+Fault ThreadFault(const Thread& t, const Profile& p) {
+  const Nanos window_ns = p.window_ns;
   if ((t.tid == 0) != (t.merged_threads > 0)) return "stands for one thread and for several";
   if (t.first_ns > t.last_ns) return "ends before it begins";
   if (t.tid == 0 && t.first_ns != 0) return "stands for several threads, but has a beginning";
@@ -146,6 +147,7 @@ Fault ThreadFault(const Thread& t, Nanos window_ns) {
                 t.preempted_ns, t.newborn_ns, t.unknown_ns})) {
     return "has times that do not add up to its life";
   }
+  if (t.samples != 0 && !p.origin.sampled()) return "has samples, but nothing was sampled";
   return {};
 }
 
@@ -164,8 +166,8 @@ Fault WhenFault(const Entry& e, const Profile& p) {
   return e.when.back().second < unit ? "has a time line that is not rounded" : Fault();
 }
 
-Fault EntryFault(const Entry& e, const Profile& p) {
-  if (e.reason > model::Reason::kPreempted) return "has an unknown reason";
+// What an entry of intervals must have, and one of samples can't.
+Fault IntervalFault(const Entry& e) {
   if (e.intervals == 0) return "has no intervals";
   if (e.intervals >> 63 != 0) return "has too many intervals";
   if (e.left_open > e.intervals || e.right_open > e.intervals) {
@@ -173,12 +175,6 @@ Fault EntryFault(const Entry& e, const Profile& p) {
   }
   if (e.left_open == 0 && e.before_ns != 0)
     return "has time before the window, but none open there";
-  if (!AddUpTo(e.observed_ns, {e.sleeping_ns, e.runqueue_ns, e.unsplit_ns})) {
-    return "has parts that do not add up to its time";
-  }
-  if (!p.origin.estimated && e.estimated_ns != e.observed_ns) {
-    return "has an estimate, but nothing was sampled";
-  }
   const auto most = static_cast<unsigned __int128>(e.max_ns) * e.intervals;
   if (e.max_ns > e.observed_ns || e.observed_ns > most) {
     return "has a longest interval that its time rules out";
@@ -188,13 +184,32 @@ Fault EntryFault(const Entry& e, const Profile& p) {
   if (e.lengths.back().first != LengthBucket(e.max_ns)) {
     return "has lengths that its longest interval rules out";
   }
+  return {};
+}
+
+Fault SamplesFault(const Entry& e) {
+  const bool has_intervals = e.left_open != 0 || e.right_open != 0 || e.before_ns != 0 ||
+                             e.max_ns != 0 || !e.lengths.empty();
+  return has_intervals ? "tells of intervals, but was sampled" : Fault();
+}
+
+Fault EntryFault(const Entry& e, const Profile& p) {
+  if (e.reason > model::Reason::kPreempted) return "has an unknown reason";
+  Fault fault = p.origin.sampled() ? SamplesFault(e) : IntervalFault(e);
+  if (!fault.empty()) return fault;
+  if (!AddUpTo(e.observed_ns, {e.sleeping_ns, e.runqueue_ns, e.unsplit_ns})) {
+    return "has parts that do not add up to its time";
+  }
+  if (!p.origin.estimated && e.estimated_ns != e.observed_ns) {
+    return "has an estimate, but nothing was sampled";
+  }
   return WhenFault(e, p);
 }
 
 // Rows one by one, and that the sums over all of them fit.
 Fault RowFault(const Profile& p) {
   for (size_t i = 1; i < p.threads.size(); ++i) {
-    const Fault fault = ThreadFault(p.threads[i], p.window_ns);
+    const Fault fault = ThreadFault(p.threads[i], p);
     if (!fault.empty()) return fmt::format("thread {} {}", i, fault);
   }
   uint64_t intervals = 0;

@@ -12,6 +12,7 @@
 #include "process/process_table.h"
 #include "record/follower.h"
 #include "record/source_request.h"
+#include "source/host.h"
 #include "source/select.h"
 
 namespace offcpu::record {
@@ -95,8 +96,15 @@ Result<Forecast> MakeForecast(const Options& options) {
     const source::BackEnd& back_end = *opened->back_end;
     forecast.back_end = back_end.name;
     forecast.better = source::DescribeRefusals(opened->refusals);
-    forecast.warnings = opened->source->warnings();
-    forecast.cpus = opened->source->cpu_count();
+    if (opened->source) {
+      forecast.warnings = opened->source->warnings();
+      forecast.cpus = opened->source->cpu_count();
+    } else {
+      forecast.warnings = {
+          "samples cost no switch anything; the recorder takes up to 2 % of a CPU"};
+      const auto cpus = source::OnlineCpus();
+      forecast.cpus = cpus ? cpus->size() : 0;
+    }
     forecast.pays_for_machine = back_end.cost.whole_machine;
     const bool kernel = options.kernel_stacks && back_end.gives.kernel_stacks;
     const bool user = options.user_stacks && back_end.gives.user_stacks;

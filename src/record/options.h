@@ -46,6 +46,7 @@ struct Options {
   uint32_t max_stack = 0;  // 0: the kernel's limit
   uint64_t buffer_bytes = 8U << 20;
   bool progress = false;         // a line on standard error that is rewritten
+  uint32_t sample_hz = 100;      // looks a second, of a back end that samples
   std::string backend = "auto";  // a name of source::BackEnds(), or auto
   std::string command_line;      // for the profile
 };

@@ -18,12 +18,12 @@ void Print(const std::string& text) {
 
 }  // namespace
 
-void Progress::Update(Nanos now, uint64_t switches, uint64_t lost) {
+void Progress::Update(Nanos now, uint64_t count, const char* what, uint64_t lost) {
   if (!enabled_ || now < next_) return;
   next_ = now + kNanosPerSecond;
   shown_ = true;
-  std::string line = fmt::format("{}offcpu: recording {} s, {} switches", kToLineStartAndWipe,
-                                 (now - start_) / kNanosPerSecond, switches);
+  std::string line = fmt::format("{}offcpu: recording {} s, {} {}", kToLineStartAndWipe,
+                                 (now - start_) / kNanosPerSecond, count, what);
   if (lost != 0) line += fmt::format(", {} events lost", lost);
   Print(line + " (Ctrl-C ends)");
 }

@@ -16,7 +16,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void Update(Nanos now, uint64_t switches, uint64_t lost);
+  // `what`: the plural of what is counted.
+  void Update(Nanos now, uint64_t count, const char* what, uint64_t lost);
 
  private:
   const bool enabled_;

@@ -21,8 +21,10 @@
 #include "record/child.h"
 #include "record/follower.h"
 #include "record/progress.h"
+#include "record/sampled_session.h"
 #include "record/session.h"
 #include "record/source_request.h"
+#include "source/host.h"
 #include "source/select.h"
 
 namespace offcpu::record {
@@ -80,10 +82,14 @@ struct Recorder::Impl {
 
   Result<void> Prepare();
   Result<void> Start();
+  Result<void> StartSampling();
   Result<void> Loop();
+  Result<void> Take();
   Result<void> AdjustCover();
   bool Ended(Nanos deadline);
   Recording Finish();
+  profile::Profile FinishEvents();
+  profile::Profile FinishSampling();
 
   Options options;  // without what the back end can't give, once it is chosen
   std::optional<Child> child;
@@ -91,8 +97,10 @@ struct Recorder::Impl {
   std::string_view backend;
   std::unique_ptr<source::Source> source;
   std::unique_ptr<Session> session;
+  std::unique_ptr<SampledSession> sampled;  // in place of source and session
   bool interrupted = false;
   Nanos started = 0;
+  Nanos next_rescan = 0;
 };
 
 Recorder::Recorder(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -112,6 +120,10 @@ Result<void> Recorder::Impl::Prepare() {
   source = std::move(opened_source->source);
   const std::string better = source::DescribeRefusals(opened_source->refusals);
   LogInfo(fmt::format("back end {}{}{}", backend, better.empty() ? "" : "; ", better));
+  if (!source) {
+    sampled = std::make_unique<SampledSession>(options);
+    return {};
+  }
   for (const std::string& warning : source->warnings()) LogWarning(warning);
   LogVerbose(fmt::format("{} CPUs", source->cpu_count()));
   const source::Gives& gives = opened_source->back_end->gives;
@@ -127,12 +139,26 @@ Result<void> Recorder::Impl::Prepare() {
   return {};
 }
 
+// Samples have no window before the exec: what the command did until then is not looked at.
+Result<void> Recorder::Impl::StartSampling() {
+  if (child) {
+    if (auto running = child->Start(); !running) return running;
+  }
+  RaisePriority();
+  started = MonotonicNow();
+  if (auto begun = sampled->Begin(); !begun) return begun;
+  LogVerbose("recording");
+  return {};
+}
+
 Result<void> Recorder::Impl::Start() {
+  if (sampled) return StartSampling();
   if (auto begun = source->StartSideband(); !begun) return begun.error();
   session->follower().AddExistingProcesses();
   auto begin = source->Start();
   if (!begin) return begin.error();
   started = *begin;
+  next_rescan = started + kRescan;
   session->Begin(started);
   RaisePriority();
   session->SeedExistingThreads();
@@ -163,50 +189,75 @@ bool Recorder::Impl::Ended(Nanos deadline) {
   }
   if (interrupted || MonotonicNow() >= deadline) return true;
   if (child) return child->Poll().has_value();
-  return session->TargetEnded();
+  return sampled ? sampled->TargetEnded() : session->TargetEnded();
 }
 
 Result<void> Recorder::Impl::Loop() {
   std::vector<pollfd> fds;
-  for (int fd : source->poll_fds()) fds.push_back({fd, POLLIN, 0});
+  for (int fd : sampled ? std::vector<int>{sampled->poll_fd()} : source->poll_fds()) {
+    fds.push_back({fd, POLLIN, 0});
+  }
   fds.push_back({signals->fd(), POLLIN, 0});
   Progress progress(options.progress, started);
   const Nanos deadline = options.duration ? started + *options.duration : ~Nanos{0};
-  Nanos next_rescan = started + kRescan;
   while (!Ended(deadline)) {
     const Nanos now = MonotonicNow();
     const Nanos wait = std::min(kTick, deadline > now ? deadline - now : 0);
     // Rounded up, so that the last wait does not spin.
     ::poll(fds.data(), fds.size(), static_cast<int>((wait + 999'999) / 1'000'000));
-    source->Drain(*session);
-    session->Flush();
-    if (auto covered = AdjustCover(); !covered) return covered;
-    if (options.target.kind == Target::Kind::kCgroup && MonotonicNow() >= next_rescan) {
-      session->RescanCgroup();
-      next_rescan += kRescan;
+    if (auto taken = Take(); !taken) return taken;
+    if (sampled) {
+      progress.Update(MonotonicNow(), sampled->samples(), "samples", 0);
+    } else {
+      progress.Update(MonotonicNow(), session->counters().switches, "switches",
+                      session->lost_events());
     }
-    progress.Update(MonotonicNow(), session->counters().switches, session->lost_events());
+  }
+  return {};
+}
+
+// What has come since the last time.
+Result<void> Recorder::Impl::Take() {
+  if (sampled) {
+    sampled->Sample();
+    return {};
+  }
+  source->Drain(*session);
+  session->Flush();
+  if (auto covered = AdjustCover(); !covered) return covered;
+  if (options.target.kind == Target::Kind::kCgroup && MonotonicNow() >= next_rescan) {
+    session->RescanCgroup();
+    next_rescan = MonotonicNow() + kRescan;
   }
   return {};
 }
 
 Recording Recorder::Impl::Finish() {
-  const Nanos end = source->Stop(*session);
-  const Nanos real = ReadClock(CLOCK_REALTIME);
-  const Nanos mono = MonotonicNow();
   Recording recording;
+  recording.profile = sampled ? FinishSampling() : FinishEvents();
+  recording.profile.origin.start_realtime_ns =
+      ReadClock(CLOCK_REALTIME) - (MonotonicNow() - recording.profile.origin.start_monotonic_ns);
+  if (child) recording.command_status = child->Poll();
+  return recording;
+}
+
+profile::Profile Recorder::Impl::FinishSampling() {
+  profile::Profile frame;
+  const auto cpus = source::OnlineCpus();
+  frame.origin = OriginOf(options, backend, cpus ? cpus->size() : 0);
+  return sampled->Finish(std::move(frame));
+}
+
+profile::Profile Recorder::Impl::FinishEvents() {
+  const Nanos end = source->Stop(*session);
   profile::Profile frame;
   frame.origin = OriginOf(options, backend, source->cpu_count());
   frame.warnings = source->warnings();
   for (const source::Note& note : source->notes()) {
     if (note.count != 0) frame.notes.push_back({note.name, note.count, 0});
   }
-  recording.profile = session->Finish(
-      end, std::move(frame), [this](model::Cpu cpu) { return source->ExecStartOffset(cpu); });
-  recording.profile.origin.start_realtime_ns =
-      real - (mono - recording.profile.origin.start_monotonic_ns);
-  if (child) recording.command_status = child->Poll();
-  return recording;
+  return session->Finish(end, std::move(frame),
+                         [this](model::Cpu cpu) { return source->ExecStartOffset(cpu); });
 }
 
 Result<Recording> Recorder::Run() {

@@ -7,6 +7,7 @@
 #include "source/perf/doctor.h"
 #include "source/perf/perf_source.h"
 #include "source/perf/switch_source.h"
+#include "source/proc/doctor.h"
 #include "source/tracefs/doctor.h"
 #include "source/tracefs/tracefs_source.h"
 
@@ -62,6 +63,11 @@ const std::vector<BackEnd>& BackEnds() {
                 .whole_machine = true},
        .open = tracefs::TracefsSource::Open,
        .check = tracefs::CheckTracefs},
+      {.name = "proc",
+       .gives = {.task_state = true, .kernel_stacks = true},
+       .cost = {},
+       .open = nullptr,
+       .check = proc::CheckProc},
   };
   return kBackEnds;
 }
@@ -87,6 +93,7 @@ Result<void> CheckRequest(const BackEnd& back_end, const Request& request) {
 
 Result<std::unique_ptr<Source>> TryOpen(const BackEnd& back_end, const Request& request) {
   if (auto possible = CheckRequest(back_end, request); !possible) return possible.error();
+  if (back_end.open == nullptr) return std::unique_ptr<Source>();
   return back_end.open(request);
 }
 

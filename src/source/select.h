@@ -35,6 +35,7 @@ struct BackEnd {
   std::string_view name;
   Gives gives;
   Cost cost;
+  // Not set: it brings no events; the recorder looks at the threads itself.
   Result<std::unique_ptr<Source>> (*open)(const Request& request);
   std::vector<Check> (*check)();
 };
@@ -50,8 +51,8 @@ struct Refusal {
 
 struct Opened {
   const BackEnd* back_end = nullptr;
-  std::unique_ptr<Source> source;
-  std::vector<Refusal> refusals;  // of better ones, in their order
+  std::unique_ptr<Source> source;  // absent: a back end without `open`
+  std::vector<Refusal> refusals;   // of better ones, in their order
 };
 
 // Opens the back end of that name, or with "auto" the first that works and can honour the request.

@@ -56,6 +56,11 @@ uint64_t ToNumber(const Arguments& fields, size_t index) {
 
 }  // namespace
 
+Arguments AsNobody() {
+  return {"setpriv",        "--reuid=65534",   "--regid=65534",
+          "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"};
+}
+
 std::string ProgramPath(const std::string& name) {
   return std::filesystem::absolute(FromEnvironment("OFFCPU_PROGRAMS", "build/programs")) / name;
 }

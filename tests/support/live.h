@@ -16,6 +16,9 @@ namespace offcpu::live {
 
 using Arguments = std::vector<std::string>;
 
+// What starts a program as user 65534, without capabilities.
+Arguments AsNobody();
+
 // Where the compiled program of tests/programs is.
 std::string ProgramPath(const std::string& name);
 

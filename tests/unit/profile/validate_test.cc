@@ -186,5 +186,56 @@ TEST(ValidateTest, StacksOfAnyReasonableDepthAreTakenAndDeeperOnesAreNot) {
   EXPECT_NE(refused.error().message.find("a stack that is too deep"), std::string::npos);
 }
 
+// One thread that was found asleep in one place, twice.
+Profile SampledProfile() {
+  Profile p;
+  p.origin.sample_hz = 100;
+  p.window_ns = p.when_bucket_ns = 1'000'000;
+  p.strings.emplace_back("futex_wait");
+  p.frames.push_back({FrameKind::kKernel, false, 1, 0});
+  p.nodes.push_back({0, 1});
+  Thread thread;
+  thread.pid = thread.tid = thread.inner_pid = thread.inner_tid = 7;
+  thread.last_ns = p.window_ns;
+  thread.sleeping_ns = p.window_ns;
+  thread.samples = 2;
+  p.threads.push_back(thread);
+  Entry entry;
+  entry.kernel_stack = 1;
+  entry.reason = model::Reason::kBlocked;
+  entry.thread = 1;
+  entry.intervals = 2;
+  entry.observed_ns = entry.estimated_ns = entry.sleeping_ns = p.window_ns;
+  entry.when = {{0, p.window_ns}};
+  p.entries.push_back(entry);
+  return Canonicalize(std::move(p));
+}
+
+TEST(SampledProfileTest, IsReadAsItWasWritten) {
+  const Profile profile = SampledProfile();
+  ASSERT_TRUE(ValidateProfile(profile));
+  const std::string bytes = EncodeProfile(profile);
+  const auto read = ParseProfile(std::as_bytes(std::span(bytes)), "x");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, profile);
+}
+
+TEST(SampledProfileTest, TellsNothingOfIntervals) {
+  for (uint64_t Entry::*field : {&Entry::left_open, &Entry::right_open}) {
+    Profile profile = SampledProfile();
+    profile.entries[0].*field = 1;
+    EXPECT_FALSE(ValidateProfile(profile));
+  }
+  Profile profile = SampledProfile();
+  profile.entries[0].max_ns = 1;
+  EXPECT_FALSE(ValidateProfile(profile));
+}
+
+TEST(SampledProfileTest, HasSamplesOnlyWithARate) {
+  Profile profile = SampledProfile();
+  profile.origin.sample_hz = 0;
+  EXPECT_FALSE(ValidateProfile(profile));
+}
+
 }  // namespace
 }  // namespace offcpu::profile

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// The back end that needs no privilege: an ordinary user samples a process of their own, while root
+// records the same process through perf.
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <thread>
+
+#include "base/clock.h"
+#include "tests/support/live.h"
+#include "tests/support/live_view.h"
+
+namespace offcpu::live {
+namespace {
+
+constexpr uid_t kNobody = 65534;
+
+void Nap(long micros) {
+  const timespec time{0, micros * 1000};
+  ::nanosleep(&time, nullptr);
+}
+
+// What the threads do, for ever.
+void SleepAgainAndAgain() {
+  while (true) Nap(3000);
+}
+void Spin() {
+  while (true) {
+    for (volatile int i = 0; i < 1'000'000; ++i) {
+    }
+  }
+}
+void Answer(int from, int to) {
+  char byte = 0;
+  while (::read(from, &byte, 1) == 1 && ::write(to, &byte, 1) == 1) {
+  }
+}
+void Ask(int from, int to) {
+  char byte = 0;
+  while (::write(to, &byte, 1) == 1 && ::read(from, &byte, 1) == 1) Nap(500);
+}
+
+struct Tids {
+  pid_t sleeper = 0;
+  pid_t spinner = 0;
+  pid_t asker = 0;
+};
+
+[[noreturn]] void Work(int told) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  int there[2];
+  int back[2];
+  if (::setresgid(kNobody, kNobody, kNobody) != 0 || ::setresuid(kNobody, kNobody, kNobody) != 0 ||
+      ::prctl(PR_SET_DUMPABLE, 1) != 0 || ::pipe(there) != 0 || ::pipe(back) != 0) {
+    ::_exit(1);
+  }
+  const auto self = [] { return static_cast<pid_t>(::syscall(SYS_gettid)); };
+  Tids tids;
+  std::atomic<int> ready = 0;
+  const auto start = [&](pid_t& tid, auto work) {
+    std::thread([&tid, &ready, self, work] {
+      tid = self();
+      ++ready;
+      work();
+    }).detach();
+  };
+  start(tids.sleeper, SleepAgainAndAgain);
+  start(tids.spinner, Spin);
+  start(tids.asker, [&] { Ask(back[0], there[1]); });
+  std::thread([&] { Answer(there[0], back[1]); }).detach();
+  while (ready != 3) Nap(100);
+  if (::write(told, &tids, sizeof(tids)) != sizeof(tids)) ::_exit(1);
+  while (true) ::pause();
+}
+
+// A process of user 65534, ended with the test.
+class Workload {
+ public:
+  Workload() {
+    int told[2];
+    if (::pipe(told) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) Work(told[1]);
+    ::close(told[1]);
+    ready_ = ::read(told[0], &tids_, sizeof(tids_)) == sizeof(tids_);
+    ::close(told[0]);
+  }
+  ~Workload() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  bool ready() const { return ready_; }
+  pid_t pid() const { return pid_; }
+  const Tids& tids() const { return tids_; }
+
+ private:
+  pid_t pid_ = -1;
+  bool ready_ = false;
+  Tids tids_;
+};
+
+class ProcTest : public LiveTest {
+ protected:
+  void SetUp() override {
+    LiveTest::SetUp();
+    ASSERT_EQ(::chmod(folder().c_str(), 0777), 0);
+    ASSERT_TRUE(workload_.ready());
+  }
+
+  std::unique_ptr<Recorder> AsNobody(Arguments arguments) {
+    Recorder::Options options;
+    options.arguments = {"--backend", "proc", "-p", std::to_string(workload_.pid())};
+    options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+    options.file = NewFile();
+    options.runner = AsNobody();
+    return std::make_unique<Recorder>(options);
+  }
+
+  Workload workload_;
+};
+
+Nanos Waiting(const profile::Thread& thread) {
+  return thread.runqueue_ns + thread.runnable_ns + thread.preempted_ns + thread.newborn_ns;
+}
+
+Nanos Difference(Nanos a, Nanos b) { return a > b ? a - b : b - a; }
+
+// Parts of the two windows that the other does not cover.
+Nanos NotShared(const profile::Profile& a, const profile::Profile& b) {
+  return Difference(a.origin.start_monotonic_ns, b.origin.start_monotonic_ns) +
+         Difference(a.origin.start_monotonic_ns + a.window_ns,
+                    b.origin.start_monotonic_ns + b.window_ns);
+}
+
+TEST_F(ProcTest, AccountsOfAnOrdinaryUserAreThoseOfPerf) {
+  Recorder perf = StartRecorder(
+      {"--backend", "perf", "--reasons", "all", "-p", std::to_string(workload_.pid())});
+  ASSERT_TRUE(perf.AwaitStart());
+  const auto proc = AsNobody({});
+  ASSERT_TRUE(proc->AwaitStart());
+  for (int i = 0; i < 200; ++i) Nap(10'000);
+  EXPECT_EQ(proc->Stop(), 0) << proc->Output();
+  EXPECT_EQ(perf.Stop(), 0) << perf.Output();
+  const profile::Profile sampled = proc->Load();
+  const profile::Profile exact = perf.Load();
+  ExpectConserved(sampled);
+  const Nanos bound = sampled.window_ns / 100 + NotShared(sampled, exact);
+  const Tids& tids = workload_.tids();
+  for (const pid_t tid : {tids.sleeper, tids.spinner, tids.asker}) {
+    const profile::Thread a = AccountOf(sampled, tid);
+    const profile::Thread b = AccountOf(exact, tid);
+    EXPECT_LE(Difference(a.on_cpu_ns, b.on_cpu_ns), bound);
+    EXPECT_LE(Difference(Waiting(a), Waiting(b)), bound);
+    EXPECT_LE(Difference(a.sleeping_ns, b.sleeping_ns + b.unsplit_ns), bound);
+    EXPECT_LE(a.unknown_ns, sampled.window_ns / 50);
+  }
+}
+
+TEST_F(ProcTest, ASleepersPlaceIsTheFunctionOfItsSystemCall) {
+  const auto proc = AsNobody({"-d", "500ms"});
+  EXPECT_EQ(proc->Wait(), 0) << proc->Output();
+  const profile::Profile profile = proc->Load();
+  EXPECT_EQ(profile.origin.sample_hz, 100U);
+  EXPECT_EQ(profile.origin.backend, "proc");
+  ExpectConserved(profile);
+  const pid_t sleeper = workload_.tids().sleeper;
+  Nanos in_place = 0;
+  for (const profile::Entry* entry : Find(profile, sleeper, "").entries) {
+    EXPECT_EQ(entry->user_stack, 0U) << "there are no user stacks, and none is made up";
+    const std::vector<std::string> names = NamesOf(profile, entry->kernel_stack);
+    ASSERT_FALSE(names.empty());
+    const bool asleep = names.back().find("nanosleep") != std::string::npos &&
+                        names.front() == "[syscall clock_nanosleep]";
+    if (asleep) in_place += entry->observed_ns;
+  }
+  const profile::Thread account = AccountOf(profile, sleeper);
+  EXPECT_GE(in_place * 10, account.sleeping_ns * 9) << "the rest moved on while it was looked at";
+  EXPECT_GT(account.voluntary_switches, 0U);
+}
+
+TEST_F(ProcTest, WhatItCantTellIsSaid) {
+  const auto proc = AsNobody({"-d", "100ms", "--min-off-cpu", "1ms", "--reasons", "all"});
+  EXPECT_EQ(proc->Wait(), 0) << proc->Output();
+  std::string warnings;
+  for (const std::string& warning : proc->Load().warnings) warnings += warning + '\n';
+  for (const char* word :
+       {"sampled at 100 Hz", "runnable", "user stacks", "--min-off-cpu", "--reasons"}) {
+    EXPECT_NE(warnings.find(word), std::string::npos) << word << " is not in:\n" << warnings;
+  }
+}
+
+TEST_F(ProcTest, TheTargetsEndEndsIt) {
+  auto workload = std::make_unique<Workload>();
+  ASSERT_TRUE(workload->ready());
+  Recorder::Options options;
+  options.arguments = {"--backend", "proc", "-p", std::to_string(workload->pid())};
+  options.file = NewFile();
+  options.runner = AsNobody();
+  Recorder recorder(options);
+  ASSERT_TRUE(recorder.AwaitStart());
+  workload.reset();
+  EXPECT_EQ(recorder.Wait(), 0) << recorder.Output();
+  ExpectConserved(recorder.Load());
+}
+
+TEST_F(ProcTest, ACommandIsSampledWithItsChildrenAndPassesOnItsStatus) {
+  Recorder::Options options;
+  options.arguments = {"--backend", "proc", "--", "sh", "-c", "sleep 0.3; exit 7"};
+  options.file = NewFile();
+  options.runner = AsNobody();
+  Recorder recorder(options);
+  EXPECT_EQ(recorder.Wait(), 7) << recorder.Output();
+  const profile::Profile profile = recorder.Load();
+  ExpectConserved(profile);
+  ASSERT_GE(profile.threads.size(), 2U);
+  Nanos sleeping = 0;
+  for (const profile::Thread& thread : profile.threads) sleeping += thread.sleeping_ns;
+  EXPECT_GE(sleeping, 200'000'000U);
+}
+
+}  // namespace
+}  // namespace offcpu::live
