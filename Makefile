@@ -156,6 +156,10 @@ check: $(ready)
 $(suites:%=check-%): check-%: $(O)/ready-%
 	@tests/run $(O) $*
 
+# The live tests of law 2 on kernels of other versions, in qemu.
+check-kernels: $(O)/ready-live
+	@tools/check-kernels $(O)
+
 golden: $(O)/ready-golden
 	tests/golden/run --update $(abspath $(O))/offcpu
 
@@ -223,6 +227,7 @@ help:
 #: demo        record the bundled workload for 3 s, print the digest, draw a flame graph
 #: deps        install what building and checking need (as root); can stand before others
 #: check       all tests; check-unit, check-golden, check-cli, check-live: one suite
+#: check-kernels  law 2 on Debian's kernels in qemu (needs tools/deps --kernels)
 #: lint        format, clang-tidy, layers, man pages, scripts
 #: golden      rewrite the expected outputs in tests/golden; review the difference
 #: fuzz        run each fuzzer for FUZZ_SECONDS=60 (needs clang)
@@ -234,7 +239,7 @@ help:
 #: Variables: O=folder V=1 WERROR=1 NO_BPF=1 SAN=address,undefined CXX CXXFLAGS CPPFLAGS LDFLAGS
 
 FORCE:
-.PHONY: all demo check $(suites:%=check-%) $(ready) golden bench fuzz build-fuzzers lint lint-scripts \
+.PHONY: all demo check $(suites:%=check-%) check-kernels $(ready) golden bench fuzz build-fuzzers lint lint-scripts \
   lint-pages install uninstall dist clean help FORCE
 .SECONDARY: $(proto_sources) $(protos_h)
 .DELETE_ON_ERROR:

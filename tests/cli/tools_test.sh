@@ -140,6 +140,14 @@ for distribution in debian ubuntu fedora arch; do
   expect_out_has libtraceevent
 done
 
+it 'deps lists what only lint and the kernels need when asked for it'
+deps --lint --kernels --list debian
+expect_status 0
+expect_out_has shellcheck
+expect_out_has qemu-system-x86
+deps --list debian
+expect 'qemu is listed for building' [ -z "$(grep qemu ../out)" ]
+
 it 'deps refuses what it does not know'
 deps --list plan9
 expect_status 64

@@ -57,7 +57,11 @@ TEST_P(LifeTest, FiveHundredShortThreadsAreAllThereWithEachOfTheirSwitches) {
   const uint64_t known_voluntary = static_cast<uint64_t>(end.usage.ru_nvcsw) - before.voluntary;
   const uint64_t known_involuntary =
       static_cast<uint64_t>(end.usage.ru_nivcsw) - before.involuntary;
-  EXPECT_EQ(sum.voluntary, known_voluntary + kThreads);
+  EXPECT_GE(sum.voluntary, known_voluntary + kThreads);
+  // With PREEMPT_RT threads may also sleep for locks after the sum was made.
+  if (!IsRealTimeKernel()) {
+    EXPECT_EQ(sum.voluntary, known_voluntary + kThreads);
+  }
   EXPECT_GE(sum.involuntary, known_involuntary);  // some are preempted after the sum was made
 
   ASSERT_EQ(program.Said("lived").size(), kThreads);

@@ -220,10 +220,6 @@ class SwitchUserTest : public LiveTest, public ::testing::WithParamInterface<con
   }
   bool stacks() const { return std::string_view(GetParam()) == "1"; }
 
-  static Arguments AsUser() {
-    return {"setpriv",        "--reuid=65534",   "--regid=65534",
-            "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"};
-  }
   // The user must be able to reach what is run.
   std::string CopyOf(const std::string& path) {
     const std::string copy = folder() + "/" + fs::path(path).filename().string();
@@ -233,7 +229,7 @@ class SwitchUserTest : public LiveTest, public ::testing::WithParamInterface<con
     return copy;
   }
   Program UserProgram(const std::string& name, const Arguments& arguments) {
-    Arguments words = AsUser();
+    Arguments words = AsNobody();
     const std::string setpriv = words.front();
     words.erase(words.begin());
     words.push_back(CopyOf(ProgramPath(name)));
@@ -244,7 +240,7 @@ class SwitchUserTest : public LiveTest, public ::testing::WithParamInterface<con
     const char* program = std::getenv("OFFCPU");
     return Recorder({.arguments = WithSwitch(arguments),
                      .file = NewFile(),
-                     .runner = AsUser(),
+                     .runner = AsNobody(),
                      .program = CopyOf(program != nullptr ? program : "build/offcpu")});
   }
 
@@ -351,7 +347,7 @@ TEST_P(SwitchUserTest, AllThreadsOfTheMachineAreRefusedAndItIsSaidWhatWouldHelp)
 TEST_P(SwitchUserTest, TooFewDescriptorsAreNamedWithTheirNumbers) {
   Program program = UserProgram("yield", {"1"});
   OFFCPU_AWAIT_READY(program);
-  Arguments runner = AsUser();
+  Arguments runner = AsNobody();
   runner.insert(runner.begin(), {"prlimit", "--nofile=16:16"});
   const char* offcpu = std::getenv("OFFCPU");
   Recorder recorder({.arguments = WithSwitch({"-p", std::to_string(program.pid())}),

@@ -60,8 +60,12 @@ TEST_P(WaitsTest, PipePingPongIsCountedToTheLastSwitch) {
   for (const char* name : {"ping", "pong"}) {
     const pid_t tid = program.tid(name);
     const Found found = Find(session.profile, tid, "WaitInPipe");
-    EXPECT_LE(found.intervals, 1000U);
-    ExpectLeaves(session.profile, found, "WaitInPipe", "pipe_read", kSleep);
+    // With PREEMPT_RT the lock of a pipe is fought for, so that some waits are for that, in D, and
+    // some are in the write.
+    if (!IsRealTimeKernel()) {
+      EXPECT_LE(found.intervals, 1000U);
+      ExpectLeaves(session.profile, found, "WaitInPipe", "pipe_read", kSleep);
+    }
     ExpectMeasured(session.profile, tid, found, program.Waits(name).second);
   }
 }

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 #include "workload.h"
 
 namespace workload {
 
 // A file of `size` zero bytes in `folder`, written to the disk and without a name; opened for
-// reading with `flags`. Leaves with "skip" where the file system refuses.
+// reading with `flags`. Leaves with "skip" where the file system refuses or is none of a disk.
 inline int OpenScratch(const std::string& folder, size_t size, int flags) {
   const std::string path = folder + "/scratch-" + std::to_string(::getpid());
   const int out = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -23,6 +25,10 @@ inline int OpenScratch(const std::string& folder, size_t size, int flags) {
   const int error = errno;
   ::unlink(path.c_str());
   if (in < 0) Skip("open a file", error);
+  struct statfs system {};
+  if (::fstatfs(in, &system) == 0 && system.f_type == TMPFS_MAGIC) {
+    Skip("wait for a disk on a tmpfs", EOPNOTSUPP);
+  }
   ::posix_fadvise(in, 0, 0, POSIX_FADV_DONTNEED);
   ::close(out);
   return in;

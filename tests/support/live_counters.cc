@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/support/live_counters.h"
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <string>
@@ -89,5 +90,11 @@ Nanos LeftOutTime() {
 }
 
 Nanos LeftOutSince(Nanos before) { return LeftOutTime() - before + kLeftOutFields * Tick(); }
+
+bool IsRealTimeKernel() {
+  utsname kernel{};
+  EXPECT_EQ(::uname(&kernel), 0);
+  return std::string_view(kernel.version).find("PREEMPT_RT") != std::string_view::npos;
+}
 
 }  // namespace offcpu::live

@@ -46,4 +46,8 @@ Nanos LeftOutTime();
 // Its growth since then, at most: the kernel rounds it down.
 Nanos LeftOutSince(Nanos before);
 
+// Whether the kernel is built with PREEMPT_RT: most of its locks are slept for, and it preempts
+// itself nearly everywhere.
+bool IsRealTimeKernel();
+
 }  // namespace offcpu::live

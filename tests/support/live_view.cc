@@ -226,7 +226,10 @@ void ExpectKernelAgrees(const Profile& profile, const Thread& account, const Cou
     EXPECT_EQ(account.voluntary_switches, growth.voluntary);
     EXPECT_EQ(account.involuntary_switches, growth.involuntary);
   }
-  EXPECT_LE(account.switch_ins, growth.switch_ins);
+  // The kernel does not count the return of a thread that was preempted on its way into a sleep: in
+  // sched_info_depart() it is not running (6.1-rt).
+  const uint64_t uncounted = IsRealTimeKernel() ? growth.involuntary : 0;
+  EXPECT_LE(account.switch_ins, growth.switch_ins + uncounted);
   EXPECT_GE(account.switch_ins + HiddenIntervals(profile), growth.switch_ins);
   if (HiddenIntervals(profile) == 0) {
     EXPECT_EQ(account.unknown_ns, 0U);
