@@ -237,11 +237,10 @@ class SwitchUserTest : public LiveTest, public ::testing::WithParamInterface<con
     return Program(name, words, setpriv);
   }
   Recorder UserRecorder(const Arguments& arguments) {
-    const char* program = std::getenv("OFFCPU");
     return Recorder({.arguments = WithSwitch(arguments),
                      .file = NewFile(),
                      .runner = AsNobody(),
-                     .program = CopyOf(program != nullptr ? program : "build/offcpu")});
+                     .program = CopyOf(OffcpuPath())});
   }
 
   // With stacks, or without any and saying so.
@@ -349,11 +348,10 @@ TEST_P(SwitchUserTest, TooFewDescriptorsAreNamedWithTheirNumbers) {
   OFFCPU_AWAIT_READY(program);
   Arguments runner = AsNobody();
   runner.insert(runner.begin(), {"prlimit", "--nofile=16:16"});
-  const char* offcpu = std::getenv("OFFCPU");
   Recorder recorder({.arguments = WithSwitch({"-p", std::to_string(program.pid())}),
                      .file = NewFile(),
                      .runner = runner,
-                     .program = CopyOf(offcpu != nullptr ? offcpu : "build/offcpu")});
+                     .program = CopyOf(OffcpuPath())});
   EXPECT_EQ(recorder.Wait(), 1);
   EXPECT_NE(recorder.Remarks().find("3 threads on"), std::string::npos) << recorder.Remarks();
   EXPECT_NE(recorder.Remarks().find("the limit is 16"), std::string::npos) << recorder.Remarks();

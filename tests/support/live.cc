@@ -33,11 +33,10 @@ Child::Options ProgramOptions(const std::string& name, const Arguments& argument
 Child::Options RecorderOptions(const Recorder::Options& recorder) {
   Child::Options options;
   // Absolute: it may start in another mount namespace.
-  const auto program = std::filesystem::absolute(FromEnvironment("OFFCPU", "build/offcpu"));
   options.arguments = recorder.runner;
   options.arguments.insert(options.arguments.end(),
-                           {recorder.program.empty() ? program.string() : recorder.program,
-                            "record", "-v", "-o", recorder.file});
+                           {recorder.program.empty() ? OffcpuPath() : recorder.program, "record",
+                            "-v", "-o", recorder.file});
   options.arguments.insert(options.arguments.end(), recorder.arguments.begin(),
                            recorder.arguments.end());
   options.take_errors = true;
@@ -59,6 +58,10 @@ uint64_t ToNumber(const Arguments& fields, size_t index) {
 Arguments AsNobody() {
   return {"setpriv",        "--reuid=65534",   "--regid=65534",
           "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"};
+}
+
+std::string OffcpuPath() {
+  return std::filesystem::absolute(FromEnvironment("OFFCPU", "build/offcpu"));
 }
 
 std::string ProgramPath(const std::string& name) {

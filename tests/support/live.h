@@ -19,6 +19,8 @@ using Arguments = std::vector<std::string>;
 // What starts a program as user 65534, without capabilities.
 Arguments AsNobody();
 
+// The program under test.
+std::string OffcpuPath();
 // Where the compiled program of tests/programs is.
 std::string ProgramPath(const std::string& name);
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// The rungs of privilege, as offcpu-permissions(7) lists them: the program runs as an ordinary user
+// with a few capabilities, and `--backend auto` must find the best source that is left.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "profile/profile_file.h"
+#include "tests/support/live.h"
+
+namespace offcpu::live {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A sysctl that has another value while it lives.
+class Sysctl {
+ public:
+  Sysctl(std::string path, const std::string& value) : path_(std::move(path)) {
+    before_ = ReadSmallFile(path_).value_or("");
+    std::ofstream(path_) << value;
+  }
+  ~Sysctl() { std::ofstream(path_) << before_; }
+  Sysctl(const Sysctl&) = delete;
+  Sysctl& operator=(const Sysctl&) = delete;
+
+  bool Has(std::string_view value) const {
+    return Trim(ReadSmallFile(path_).value_or("")) == value;
+  }
+
+ private:
+  std::string path_;
+  std::string before_;
+};
+
+struct Rung {
+  const char* name;
+  const char* capabilities;  // setpriv's list
+  const char* paranoid;
+  bool perf_forbidden;
+  const char* target;   // "command", or "all"
+  const char* backend;  // that is found; nullptr: none works
+  const char* advice;   // a word of what a better one would need; nullptr: nothing better
+};
+
+void PrintTo(const Rung& rung, std::ostream* out) { *out << rung.name; }
+
+constexpr Rung kRungs[] = {
+    {"NoCapability", "-all", "2", false, "command", "switch", "CAP_PERFMON"},
+    {"NoCapabilityAtOne", "-all", "1", false, "command", "switch", "CAP_PERFMON"},
+    {"NoCapabilityAtMinusOne", "-all", "-1", false, "all", "switch", "tracefs"},
+    {"Perfmon", "-all,+perfmon", "2", false, "all", "switch", "tracefs"},
+    {"PerfmonAndTracefs", "-all,+perfmon,+dac_read_search", "2", false, "all", "perf", nullptr},
+    {"NoPerf", "-all", "2", true, "command", "proc", "perf_event_open"},
+};
+
+class LadderTest : public LiveTest, public ::testing::WithParamInterface<Rung> {
+ protected:
+  void SetUp() override {
+    LiveTest::SetUp();
+    // The ordinary user must reach the program, and the file it writes.
+    ::chmod(folder().c_str(), 0777);
+    program_ = folder() + "/offcpu";
+    fs::copy_file(OffcpuPath(), program_);
+    fs::permissions(program_, fs::perms(0755));
+    no_perf_ = folder() + "/no_perf";
+    fs::copy_file(ProgramPath("no_perf"), no_perf_);
+    fs::permissions(no_perf_, fs::perms(0755));
+  }
+
+  Arguments Command(const Rung& rung, const std::string& file) const {
+    const std::string capabilities = rung.capabilities;
+    Arguments words{"setpriv",
+                    "--reuid=65534",
+                    "--regid=65534",
+                    "--clear-groups",
+                    "--inh-caps=" + capabilities,
+                    "--ambient-caps=" + capabilities};
+    if (rung.perf_forbidden) words.push_back(no_perf_);
+    words.insert(words.end(), {program_, "record", "-v", "-o", file});
+    if (std::string_view(rung.target) == "all") {
+      words.insert(words.end(), {"-a", "-d", "300ms"});
+    } else {
+      words.insert(words.end(), {"--", "sleep", "0.3"});
+    }
+    return words;
+  }
+
+  std::string program_;
+  std::string no_perf_;
+};
+
+TEST_P(LadderTest, TheBestSourceThatIsLeftIsTakenAndTheNextRungIsNamed) {
+  const Rung& rung = GetParam();
+  const Sysctl paranoid("/proc/sys/kernel/perf_event_paranoid", rung.paranoid);
+  if (!paranoid.Has(rung.paranoid)) GTEST_SKIP() << "kernel.perf_event_paranoid can't be set here";
+  const std::string file = NewFile();
+  Child child({.arguments = Command(rung, file), .take_errors = true, .input = false});
+  const int status = child.Wait().status;
+  // What other processes did is nobody's business: only the program's own remarks are shown.
+  std::string remarks;
+  for (const std::string_view line : Split(child.output(), '\n')) {
+    if (line.starts_with("offcpu: ")) remarks.append(line).append("\n");
+  }
+  ASSERT_TRUE(status == 0 || status == 2) << status << '\n' << remarks;
+  const auto profile = profile::ReadProfileFile(file);
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(profile->origin.backend, rung.backend) << remarks;
+  EXPECT_NE(remarks.find("offcpu: back end " + std::string(rung.backend)), std::string::npos)
+      << remarks;
+  if (rung.advice != nullptr) {
+    EXPECT_NE(remarks.find("would need"), std::string::npos) << remarks;
+    EXPECT_NE(remarks.find(rung.advice), std::string::npos) << remarks;
+  } else {
+    EXPECT_EQ(remarks.find("would need"), std::string::npos) << remarks;
+  }
+  if (std::string_view(rung.target) == "command") {
+    EXPECT_FALSE(profile->entries.empty()) << "the sleep is missing\n" << remarks;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rungs, LadderTest, ::testing::ValuesIn(kRungs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace offcpu::live
