@@ -157,7 +157,7 @@ $(suites:%=check-%): check-%: $(O)/ready-%
 	@tests/run $(O) $*
 
 # The live tests of law 2 on kernels of other versions, in qemu.
-check-kernels: $(O)/ready-live
+check-kernels: $(O)/ready-live $(bpf_module)
 	@tools/check-kernels $(O)
 
 golden: $(O)/ready-golden

@@ -17,6 +17,7 @@ Result<SwitchFormat> ParseSwitchFormat(std::string_view text,
   format.prev_pid = fields.Pid("prev_pid");
   format.prev_state = fields.Number("prev_state", {4, 8});  // long: 4 bytes on 32-bit kernels
   format.next_pid = fields.Pid("next_pid");
+  if (event->Has("common_pid")) format.common_pid = fields.Pid("common_pid");
   format.record_size = fields.record_size();
   if (fields.error()) return *fields.error();
   format.states = StateDecoder::FromPrintText(event->print_text(), release);

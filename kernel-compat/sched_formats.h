@@ -26,6 +26,7 @@ struct SwitchFormat {
   FieldLayout prev_pid;
   FieldLayout prev_state;
   FieldLayout next_pid;
+  FieldLayout common_pid;  // of who runs: always prev_pid; absent in cut formats
   size_t record_size = 0;  // a record holds all fields if it has this many bytes
   StateDecoder states;
 };
@@ -34,11 +35,14 @@ struct SwitchFormat {
 Result<SwitchFormat> ParseSwitchFormat(std::string_view text, std::optional<KernelRelease> release);
 
 // Fills all that the record itself tells: threads, names, state and preempt mark. False, and
-// nothing is changed, when the record is too short.
+// nothing is changed, when the record is too short, or when who leaves is not who ran: then the
+// format is not the one it was written with, and all fields would be read at wrong places.
 inline bool ReadSwitch(std::span<const std::byte> raw, const SwitchFormat& format,
                        model::Switch* out) {
   if (raw.size() < format.record_size) return false;
-  out->prev_tid = static_cast<model::Tid>(ReadField(raw, format.prev_pid));
+  const int64_t prev_pid = ReadField(raw, format.prev_pid);
+  if (format.common_pid.present() && ReadField(raw, format.common_pid) != prev_pid) return false;
+  out->prev_tid = static_cast<model::Tid>(prev_pid);
   out->next_tid = static_cast<model::Tid>(ReadField(raw, format.next_pid));
   const auto decoded = format.states.Decode(ReadField(raw, format.prev_state));
   out->prev_state = decoded.state;

@@ -133,7 +133,7 @@ Result<void> Recorder::Impl::Prepare() {
   session = std::make_unique<Session>(options);
   if (const auto covered = source->covered_cpus(); !covered.empty()) {
     LogVerbose(
-        fmt::format("switch records on CPU {} too: tracepoints do not tell every switch there",
+        fmt::format("switch records on CPU {} too: tracepoints may not tell every switch there",
                     fmt::join(covered, ",")));
   }
   return {};

@@ -67,6 +67,7 @@ expect_files offcpu.pb
 
 it 'tells what a recording would cost without recording'
 run record --dry-run -d 100ms -p $$
+# shellcheck disable=SC2154  # set by run
 if [ "$status" -eq 0 ]; then
   expect_out_has 'Back end'
   expect_out_has 'target threads'

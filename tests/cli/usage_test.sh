@@ -89,6 +89,7 @@ expect_status 1
 
 it 'tells what works here, with the machine it was told of, as text and as JSON'
 run doctor --format json
+# shellcheck disable=SC2154  # set by run
 if [ "$status" -eq 0 ] || [ "$status" -eq 69 ] || [ "$status" -eq 77 ]; then
   expect 'the document has its parts' python3 -c '
 import json, sys

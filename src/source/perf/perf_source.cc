@@ -186,7 +186,14 @@ Result<Nanos> PerfSource::Start() {
 
 Nanos PerfSource::Stop(model::EventSink& sink) {
   started_ = false;
-  return lanes_->Stop(sink);
+  const Nanos end = lanes_->Stop(sink);
+  if (const uint64_t malformed = decoder_->counters().malformed; malformed > 0) {
+    warnings_.push_back(fmt::format(
+        "{} records were refused: they are not of the form that the kernel describes in "
+        "events/sched/sched_switch/format and its neighbours",
+        malformed));
+  }
+  return end;
 }
 
 std::optional<int64_t> PerfSource::ExecStartOffset(model::Cpu cpu) const {

@@ -76,6 +76,7 @@ TEST_P(EverySwitchFixture, DecodesARecordOfItsKernel) {
   ASSERT_TRUE(format) << format.error().message;
   RawRecord record(kernel.next_pid + 12U);
   record.PutText(kernel.prev_comm, "reader").Put(kernel.prev_pid, int32_t{4711});
+  record.Put(format->common_pid.offset, int32_t{4711});
   record.Put(kernel.next_pid, int32_t{4194304});
   const int64_t states[] = {0, 2, static_cast<int64_t>(kernel.preempt_mark)};
   const bool preempted[] = {false, false, kernel.preempt_mark != 0};
@@ -106,6 +107,21 @@ TEST_P(EverySwitchFixture, RefusesARecordShorterThanItsFields) {
     EXPECT_FALSE(ReadSwitch(record.bytes().first(size), *format, &out)) << size;
   }
   EXPECT_EQ(out.prev_tid, -7);
+  EXPECT_TRUE(ReadSwitch(record.bytes(), *format, &out));
+}
+
+// A real-time kernel's extra common bytes move every field: with another kernel's format, all of them
+// would be read at wrong places.
+TEST_P(EverySwitchFixture, RefusesARecordWhereSomebodyElseRanThanLeaves) {
+  const SwitchFixture& kernel = GetParam();
+  const auto format =
+      ParseSwitchFormat(FixtureFormat(kernel.kernel, "sched/sched_switch"), std::nullopt);
+  ASSERT_TRUE(format) << format.error().message;
+  RawRecord record(kernel.next_pid + 12U);
+  record.Put(format->common_pid.offset, int32_t{4711}).Put(kernel.prev_pid + 4U, int32_t{4711});
+  model::Switch out;
+  EXPECT_FALSE(ReadSwitch(record.bytes(), *format, &out));
+  record.Put(kernel.prev_pid, int32_t{4711});
   EXPECT_TRUE(ReadSwitch(record.bytes(), *format, &out));
 }
 
