@@ -2,6 +2,7 @@
 // The bpf back end: the same laws as perf's, and interval by interval what perf saw at the same
 // time.
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <set>
 #include <string>
@@ -239,6 +240,41 @@ TEST_F(BpfParityTest, ACommandIsFollowedFromItsExecToItsEnd) {
   EXPECT_GE(subject->sleeping_ns + subject->unsplit_ns + subject->unknown_ns, 10'000'000U);
   const Found found = Find(profile, subject->tid, "WaitInNanosleep");
   EXPECT_GE(found.intervals + HiddenIntervals(profile), 5U);
+}
+
+// The recorder with a small ring stands still for a while, so that it certainly loses intervals.
+TEST_F(BpfParityTest, LostIntervalsAreCountedAndTheirTimeIsUnknownButSwitchesAreComplete) {
+  Program program("many_stacks",
+                  {"--cpu", std::to_string(Cpus().front()), "pipe", "100", "4000", "100"});
+  OFFCPU_AWAIT_READY(program);
+  const std::map<pid_t, Counters> before = ReadAll(program);
+  Arguments arguments = WithBpf(AllReasons());
+  arguments.insert(arguments.end(), {"--buffer-size", "8K", "-p", std::to_string(program.pid())});
+  Recorder recorder = StartRecorder(arguments);
+  ASSERT_TRUE(recorder.AwaitStart());
+  program.Go();
+  ASSERT_TRUE(program.Await("phase"));
+  recorder.child().Signal(SIGSTOP);
+  program.Go();
+  ASSERT_TRUE(program.Await("phase"));
+  recorder.child().Signal(SIGCONT);
+  program.Go();
+  ASSERT_TRUE(program.Await("done"));
+  const std::map<pid_t, Counters> after = ReadAll(program);
+  EXPECT_EQ(recorder.Stop(), 2) << recorder.Output();
+  const profile::Profile profile = recorder.Load();
+  EXPECT_GT(profile.lost_events, 0U);
+  EXPECT_FALSE(profile.losses.empty());
+  ExpectConserved(profile);
+  for (const char* name : {"ping", "pong"}) {
+    const pid_t tid = program.tid(name);
+    const profile::Thread account = AccountOf(profile, tid);
+    const Counters growth = after.at(tid) - before.at(tid);
+    EXPECT_EQ(account.voluntary_switches, growth.voluntary);
+    EXPECT_EQ(account.involuntary_switches, growth.involuntary);
+    EXPECT_GT(account.unknown_ns, 0U);
+    EXPECT_LT(Find(profile, tid, "WaitInPipe").intervals, growth.voluntary);
+  }
 }
 
 // Its time up to there stays with its old id; the leader's row begins anew.
