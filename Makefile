@@ -70,7 +70,7 @@ say = @$(if $(V),:,echo "  $(1) $@")
 # The BPF module: built where its tools are, unless NO_BPF=1; NO_BPF=0 asks for it.
 bpf_module := $(if $(filter-out 0,$(NO_BPF)),,$(if $(bpf_tool),$(O)/bpf.so))
 ifeq ($(NO_BPF)$(bpf_module)$(if $(needs_libs),,clean),0)
-$(error offcpu: missing for the BPF module: $(bpf_missing); 'tools/deps --bpf' installs it)
+$(error offcpu: missing for the BPF module: $(bpf_missing) (Debian: clang, bpftool, libbpf-dev))
 endif
 
 all: $(O)/offcpu $(bpf_module)

@@ -120,11 +120,12 @@ def resident(smaps):
 
 
 class Offcputime(Recorder):
-    def __init__(self, folder):
+    def __init__(self, folder, *options):
         self.folder = folder
+        self.options = options
 
     def __enter__(self):
-        command = [find_offcputime(), "--stack-storage-size", "16384"]
+        command = [find_offcputime(), "--stack-storage-size", "16384", *self.options]
         with open(f"{self.folder}/offcputime.txt", "w") as out:
             self.process = subprocess.Popen(other_cpu(command), stdout=out, stderr=subprocess.DEVNULL)
         await_true("offcputime attaches its program", self.attached)
