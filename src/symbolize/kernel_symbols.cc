@@ -90,6 +90,8 @@ void KernelSymbols::AddLine(std::string_view line) {
   const std::string_view name = TakeWord(&line);
   if (type.size() != 1 || name.empty() || symbols_.size() == kMaxSymbols) return;
   if (address != 0) hidden_ = false;
+  if (name == "__sched_text_start") sched_begin_ = address;
+  if (name == "__sched_text_end") sched_end_ = address;
   if (!IsText(type[0]) || IsEndOfText(name)) {
     if (!symbols_.empty() && symbols_.back().name != 0) symbols_.push_back({address, 0, 0, 0xff});
     return;

@@ -30,6 +30,13 @@ class KernelSymbols {
   // than a function can be long, or among data. Views live as long as this object.
   Function Find(uint64_t address) const;
 
+  // Whether `address` lies in the section of functions that only hand the CPU on: schedule(), but
+  // mutex_lock() and do_nanosleep() too (__sched, include/linux/sched/debug.h). The kernel itself
+  // leaves them out when it walks the stack of a thread that sleeps (KF 8).
+  bool IsSchedulerText(uint64_t address) const {
+    return sched_begin_ <= address && address < sched_end_;
+  }
+
   size_t memory() const;
 
  private:
@@ -47,6 +54,8 @@ class KernelSymbols {
   std::vector<Symbol> symbols_;
   std::string names_;  // each ends in NUL
   std::vector<std::string> modules_;
+  uint64_t sched_begin_ = 0;
+  uint64_t sched_end_ = 0;
   bool hidden_ = true;
 };
 

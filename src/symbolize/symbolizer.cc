@@ -124,7 +124,13 @@ void Symbolizer::Impl::AppendKernelFrames(const model::RawStack& stack,
   for (size_t i = 0; i < stack.frames.size(); ++i) {
     leaf_first.push_back(KernelFrame(stack.frames[i], i == 0));
   }
-  const auto cut = static_cast<std::ptrdiff_t>(CountTracingFrames(leaf_first));
+  size_t count = CountTracingFrames(leaf_first);
+  // So that a wait has the same stack whether it was taken at the switch or from a sleeper.
+  const auto in_scheduler = [&](size_t at) {
+    return Kernel().IsSchedulerText(stack.frames[at].address - (at == 0 ? 0 : 1));
+  };
+  while (count + 1 < leaf_first.size() && in_scheduler(count)) ++count;
+  const auto cut = static_cast<std::ptrdiff_t>(count);
   frames->insert(frames->end(), std::make_move_iterator(leaf_first.rbegin()),
                  std::make_move_iterator(leaf_first.rend() - cut));
 }

@@ -32,8 +32,9 @@ class Symbolizer {
   void Prepare(const model::RawStack& stack);
 
   // Root first; an inlined function comes after (leafwards of) the function it was inlined into.
-  // A kernel stack ends leafwards at __schedule: frames of the tracing machinery are cut. A
-  // truncated stack begins with the marker "[truncated stack]".
+  // A kernel stack ends leafwards at who called the scheduler: the frames of the tracing machinery
+  // and of the scheduler's own functions (KernelSymbols::IsSchedulerText) are cut, all but the last
+  // frame there is. A truncated stack begins with the marker "[truncated stack]".
   std::vector<model::SymbolFrame> Resolve(const model::RawStack& stack);
 
   // Sentences for people, each at most once: hidden kernel addresses, unreadable files...

@@ -59,8 +59,7 @@ TEST_P(SwitchTest, EachNanosleepIsOneBlockedIntervalWithItsStack) {
   EXPECT_EQ(found.intervals, 20U);
   for (const profile::Entry* entry : found.entries) {
     EXPECT_EQ(NamesOf(session.profile, entry->user_stack).back(), "WaitInNanosleep");
-    // The event's own chain begins with __schedule's caller.
-    EXPECT_EQ(NamesOf(session.profile, entry->kernel_stack).back(), "schedule");
+    EXPECT_EQ(NamesOf(session.profile, entry->kernel_stack).back(), "hrtimer_nanosleep");
     EXPECT_EQ(entry->task_state, model::kTaskUnknownState);
   }
   ExpectMeasured(session.profile, program.pid(), found, program.Waits("nanosleep").second);

@@ -35,8 +35,8 @@ struct Found {
 Found Find(const profile::Profile& profile, pid_t tid, const std::string& function,
            model::Reason reason = model::Reason::kBlocked);
 
-// Each of the entries ends in the user function `leaf`, in state `task_state`, and in __schedule
-// below a kernel function whose name contains `kernel_part`.
+// Each of the entries ends in the user function `leaf`, in state `task_state`, and in the kernel at
+// whoever called the scheduler, below a function whose name contains `kernel_part`.
 void ExpectLeaves(const profile::Profile& profile, const Found& found, const std::string& leaf,
                   std::string_view kernel_part, uint32_t task_states);
 

@@ -340,6 +340,26 @@ TEST_F(FakeProcessTest, KernelStacksEndAtSchedule) {
   }
 }
 
+// What a sleeper's own stack looks like in /proc, and to BPF.
+TEST_F(FakeProcessTest, KernelStacksEndAtWhoCalledTheScheduler) {
+  tree_.Write("proc/kallsyms",
+              "ffffffff81000100 t bpf_trace_run4\n"
+              "ffffffff81000200 T hrtimer_nanosleep\n"
+              "ffffffff81000300 T __sched_text_start\n"
+              "ffffffff81000300 t __schedule\n"
+              "ffffffff81000400 T schedule\n"
+              "ffffffff81000500 t do_nanosleep\n"
+              "ffffffff81000600 T __sched_text_end\n");
+  Symbolizer symbolizer(options_);
+  EXPECT_EQ(Names(symbolizer.Resolve(
+                KernelStack({0xffffffff81000110, 0xffffffff81000310, 0xffffffff81000410,
+                             0xffffffff81000510, 0xffffffff81000210}))),
+            Strings{"hrtimer_nanosleep"});
+  EXPECT_EQ(Names(symbolizer.Resolve(KernelStack({0xffffffff81000310, 0xffffffff81000410}))),
+            Strings{"schedule"})
+      << "a stack never becomes empty";
+}
+
 TEST_F(FakeProcessTest, HiddenKernelAddressesAreSaidOnceAndKept) {
   tree_.Write("proc/kallsyms", "0000000000000000 T schedule\n0000000000000000 t __schedule\n");
   Symbolizer symbolizer(options_);
