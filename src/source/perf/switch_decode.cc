@@ -59,12 +59,12 @@ void SwitchDecoder::Decode(std::span<const std::byte> record, EventKind kind, Na
 }
 
 void SwitchDecoder::KeepSample(std::span<const std::byte> record, Nanos time, CpuState& cpu) {
-  SampleHead head;
-  Bytes bytes;
+  SampleHead head{};
   model::CallChain chain;
-  if (ReadHead(record, &head))
-    bytes = Bytes(record.subspan(sizeof(perf_event_header) + sizeof(head)));
-  if (!chains_.Read(bytes, &chain)) {
+  const bool whole = ReadHead(record, &head);
+  Bytes bytes(whole ? record.subspan(sizeof(perf_event_header) + sizeof(head))
+                    : std::span<const std::byte>());
+  if (!whole || !chains_.Read(bytes, &chain)) {
     ++counters_.malformed;
     return;
   }

@@ -16,7 +16,7 @@ namespace offcpu::source::perf {
 struct SwitchDecodeOptions {
   bool all_threads = false;  // events of whole CPUs, not of single threads
   uint32_t max_stack = 127;
-  kernel_compat::WantedReasons chain_reasons;  // of others the chain is not told
+  kernel_compat::WantedReasons chain_reasons{};  // of others the chain is not told
 };
 
 // Decodes what ContextSwitchAttr()'s events write. On a CPU that is, for a switch from A to B

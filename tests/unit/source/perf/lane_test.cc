@@ -178,7 +178,9 @@ TEST_F(LaneTest, AnEventOlderThanWhatWasDeliveredIsALoss) {
 
 // The `switch` back end has one event for both.
 TEST_F(LaneTest, ALateForkIsToldAndALateSwitchRecordIsALoss) {
-  SwitchDecoder decoder({.all_threads = true});
+  SwitchDecodeOptions options;
+  options.all_threads = true;
+  SwitchDecoder decoder(options);
   state_.decoder = &decoder;
   const uint64_t none = 0;
   Cpu a = MakeCpu(0, &none);
