@@ -116,8 +116,8 @@ $(O)/%.o: %.cc $(O)/flags | $(protos_h)
 	$(Q)mkdir -p $(@D) && $(compile) -c -o $@ $<
 
 # The names of this machine's system calls, as the C library's headers have them.
-$(O)/src/process/syscall_names.o: $(O)/gen/syscall_names.inc
-$(O)/gen/syscall_names.inc: $(O)/flags
+$(O)/src/process/syscall_names.o: $(O)/gen/process/syscall_names.inc
+$(O)/gen/process/syscall_names.inc: $(O)/flags
 	$(call say,GEN)
 	$(Q)mkdir -p $(@D) && echo '#include <sys/syscall.h>' | $(CXX) $(CPPFLAGS) -E -dM -x c++ - | \
 	  LC_ALL=C sort | sed -n 's/^#define __NR_\([a-z][a-z0-9_]*\) .*/{__NR_\1, "\1"},/p' | \

@@ -14,7 +14,7 @@ struct Name {
 };
 
 constexpr Name kNames[] = {
-#include "syscall_names.inc"
+#include "process/syscall_names.inc"
 };
 
 }  // namespace

@@ -79,14 +79,14 @@ class SampledPlaces {
   profile::Entry EntryOf(const Cell& cell, Nanos time, unsigned shift,
                          profile::Interner* names) const;
 
-  const size_t max_cells_;
+  size_t max_cells_;
   std::vector<Cell> cells_;
   std::unordered_map<std::string, CellId> ids_;
   std::vector<std::vector<CellId>> by_thread_;  // in the order of their first samples
 };
 
-// Cuts `total` into parts in proportion to the weights; they add up to it. All 0 where no weight
-// is.
+// Cuts `total` into parts in proportion to the weights, whose sum must fit into 64 bits; they add
+// up to it. All 0 where no weight is.
 std::vector<Nanos> ShareOut(Nanos total, const std::vector<uint64_t>& weights);
 
 }  // namespace offcpu::record

@@ -28,7 +28,7 @@ namespace {
 constexpr Nanos kRescan = kNanosPerSecond;
 constexpr size_t kMaxThreads = 100'000;
 // Of one CPU, for the looks; with the scans it stays below 2 %.
-constexpr double kMaxShare = 0.015;
+constexpr double kMaxShare = 0.013;
 constexpr Nanos kCostSpan = kNanosPerSecond / 4;
 // Threads that run when the window begins or ends are looked at in small steps until the kernel
 // has brought their counters up to date, which it does at each tick: 1 to 10 ms.

@@ -19,11 +19,11 @@ TEST(ShareOutTest, PartsAddUpToTheWholeInProportion) {
   EXPECT_EQ(ShareOut(100, {1, 1, 2}), (std::vector<Nanos>{25, 25, 50}));
   const auto parts = ShareOut(1'000'000'007, {3, 3, 1});
   EXPECT_EQ(Sum(parts), 1'000'000'007U);
-  EXPECT_NEAR(static_cast<double>(parts[0]), 1'000'000'007 * 3 / 7.0, 1);
+  EXPECT_NEAR(static_cast<double>(parts[0]), 1'000'000'007 * (3 / 7.0), 1);
 }
 
 TEST(ShareOutTest, TheLargestNumbersFit) {
-  EXPECT_EQ(Sum(ShareOut(~Nanos{0}, {~uint64_t{0}, 1, ~uint64_t{0}})), ~Nanos{0});
+  EXPECT_EQ(Sum(ShareOut(~Nanos{0}, {uint64_t{1} << 63, 1, (uint64_t{1} << 63) - 2})), ~Nanos{0});
 }
 
 TEST(ShareOutTest, WithoutWeightNobodyGetsAnything) {
