@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "source/host.h"
 #include "source/limits.h"
 #include "source/tracefs_files.h"
