@@ -124,7 +124,7 @@ class ProcTest : public LiveTest {
     options.arguments = {"--backend", "proc", "-p", std::to_string(workload_.pid())};
     options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
     options.file = NewFile();
-    options.runner = AsNobody();
+    options.runner = live::AsNobody();
     return std::make_unique<Recorder>(options);
   }
 
@@ -214,7 +214,7 @@ TEST_F(ProcTest, TheTargetsEndEndsIt) {
   Recorder::Options options;
   options.arguments = {"--backend", "proc", "-p", std::to_string(workload->pid())};
   options.file = NewFile();
-  options.runner = AsNobody();
+  options.runner = live::AsNobody();
   Recorder recorder(options);
   ASSERT_TRUE(recorder.AwaitStart());
   workload.reset();
@@ -226,7 +226,7 @@ TEST_F(ProcTest, ACommandIsSampledWithItsChildrenAndPassesOnItsStatus) {
   Recorder::Options options;
   options.arguments = {"--backend", "proc", "--", "sh", "-c", "sleep 0.3; exit 7"};
   options.file = NewFile();
-  options.runner = AsNobody();
+  options.runner = live::AsNobody();
   Recorder recorder(options);
   EXPECT_EQ(recorder.Wait(), 7) << recorder.Output();
   const profile::Profile profile = recorder.Load();

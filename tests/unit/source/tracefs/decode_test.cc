@@ -14,9 +14,9 @@ namespace {
 
 using test::Raw;
 
-class DecodeTest : public testing::Test {
+class TracefsDecodeTest : public testing::Test {
  protected:
-  DecodeTest() { Options({.blocked = true, .runnable = false, .preempted = false}); }
+  TracefsDecodeTest() { Options({.blocked = true, .runnable = false, .preempted = false}); }
 
   void Options(kernel_compat::WantedReasons reasons, uint32_t max_stack = 127) {
     DecodeOptions options{test::TraceFormats(), reasons, max_stack,
@@ -38,7 +38,7 @@ class DecodeTest : public testing::Test {
   model::Pid mapped_ = 0;
 };
 
-TEST_F(DecodeTest, ASwitchTellsThreadsStateAndName) {
+TEST_F(TracefsDecodeTest, ASwitchTellsThreadsStateAndName) {
   threads_.Set(700, 699);
   Switch(50, make_.Switch(700, 2, 0, "writer"));
   Switch(60, make_.Switch(5, 0x100, 700));
@@ -46,7 +46,7 @@ TEST_F(DecodeTest, ASwitchTellsThreadsStateAndName) {
             "50 cpu1 writer 699/700 state 2 > 0\n60 cpu1 worker -1/5 state 0+ > 700\n");
 }
 
-TEST_F(DecodeTest, StacksOfWantedReasonsGoWithTheirSwitch) {
+TEST_F(TracefsDecodeTest, StacksOfWantedReasonsGoWithTheirSwitch) {
   const auto stacks = std::vector<Raw>{make_.UserStack(700, 699, {0x400100, 0x400200}),
                                        make_.KernelStack(700, {0xffffffff81000001})};
   Switch(50, make_.Switch(700, 1, 0), stacks);
@@ -56,12 +56,12 @@ TEST_F(DecodeTest, StacksOfWantedReasonsGoWithTheirSwitch) {
             "60 cpu1 worker 699/700 state 0 > 0\n");
 }
 
-TEST_F(DecodeTest, AStackOfAnotherThreadIsNotTheSwitchs) {
+TEST_F(TracefsDecodeTest, AStackOfAnotherThreadIsNotTheSwitchs) {
   ASSERT_TRUE(decoder_->BeginSwitch(make_.Switch(700, 1, 0), 50, 1));
   EXPECT_FALSE(decoder_->AddStack(make_.KernelStack(701, {0xffffffff81000001})));
 }
 
-TEST_F(DecodeTest, ChainsAreCutAtTheLimitTheUsersHalfFirst) {
+TEST_F(TracefsDecodeTest, ChainsAreCutAtTheLimitTheUsersHalfFirst) {
   Options({.blocked = true}, 3);
   Switch(50, make_.Switch(700, 1, 0),
          {make_.UserStack(700, 699, {1, 2}), make_.KernelStack(700, {11, 12})});
@@ -71,17 +71,17 @@ TEST_F(DecodeTest, ChainsAreCutAtTheLimitTheUsersHalfFirst) {
             "60 cpu1 worker -1/700 state 1 > 0 kernel b c d truncated\n");
 }
 
-TEST_F(DecodeTest, AFullUserStackWasCutByTheKernel) {
+TEST_F(TracefsDecodeTest, AFullUserStackWasCutByTheKernel) {
   Switch(50, make_.Switch(700, 1, 0), {make_.UserStack(700, 699, {1, 2, 3, 4, 5, 6, 7, 8})});
   EXPECT_EQ(log_.lines(), "50 cpu1 worker 699/700 state 1 > 0 user 1 2 3 4 5 6 7 8 truncated\n");
 }
 
-TEST_F(DecodeTest, WakeupsNameWhoWokeUp) {
+TEST_F(TracefsDecodeTest, WakeupsNameWhoWokeUp) {
   Decode(50, make_.Wakeup(3, 700));
   EXPECT_EQ(log_.lines(), "50 cpu1 wakes 700\n");
 }
 
-TEST_F(DecodeTest, ThreadsAndProcessesAreBornOfTheirParentsProcess) {
+TEST_F(TracefsDecodeTest, ThreadsAndProcessesAreBornOfTheirParentsProcess) {
   threads_.Set(700, 699);
   Decode(50, make_.NewTask(700, 800, 0x10000));
   Decode(60, make_.NewTask(800, 801, 0));
@@ -90,14 +90,14 @@ TEST_F(DecodeTest, ThreadsAndProcessesAreBornOfTheirParentsProcess) {
             "50 699/700 forks 699/800\n60 699/800 forks 801/801\n70 801/801 forks 801/802\n");
 }
 
-TEST_F(DecodeTest, ANewThreadOfAnUnknownProcessIsLeftToProc) {
+TEST_F(TracefsDecodeTest, ANewThreadOfAnUnknownProcessIsLeftToProc) {
   Decode(50, make_.NewTask(700, 800, 0x10000));
   EXPECT_EQ(log_.lines(), "");
   Decode(60, make_.NewTask(700, 801, 0));
   EXPECT_EQ(log_.lines(), "60 -1/700 forks 801/801\n");
 }
 
-TEST_F(DecodeTest, AnExecHasTheNameTheKernelGaveItAndItsMappingsAreAskedFor) {
+TEST_F(TracefsDecodeTest, AnExecHasTheNameTheKernelGaveItAndItsMappingsAreAskedFor) {
   threads_.Set(700, 700);
   Decode(50, make_.Rename(700, "long-program-na"));
   Decode(51, make_.Exec(700, 700, "/usr/bin/long-program-name"));
@@ -110,7 +110,7 @@ TEST_F(DecodeTest, AnExecHasTheNameTheKernelGaveItAndItsMappingsAreAskedFor) {
   EXPECT_TRUE(decoder_->TakeExecs().empty());
 }
 
-TEST_F(DecodeTest, AfterAnExecByAnotherThreadOnlyTheLeadersIdIsLeft) {
+TEST_F(TracefsDecodeTest, AfterAnExecByAnotherThreadOnlyTheLeadersIdIsLeft) {
   threads_.Set(700, 700);
   threads_.Set(703, 700);
   Decode(50, make_.Exec(703, 700, "/bin/x"));
@@ -118,7 +118,7 @@ TEST_F(DecodeTest, AfterAnExecByAnotherThreadOnlyTheLeadersIdIsLeft) {
   EXPECT_EQ(threads_.ProcessOf(703), -1);
 }
 
-TEST_F(DecodeTest, AThreadIsForgottenAtItsLastSwitchNotAtItsExit) {
+TEST_F(TracefsDecodeTest, AThreadIsForgottenAtItsLastSwitchNotAtItsExit) {
   threads_.Set(701, 700);
   Decode(50, make_.Exit(701));
   Switch(60, make_.Switch(701, 0x10, 0));
@@ -126,7 +126,7 @@ TEST_F(DecodeTest, AThreadIsForgottenAtItsLastSwitchNotAtItsExit) {
   EXPECT_EQ(threads_.ProcessOf(701), -1);
 }
 
-TEST_F(DecodeTest, IdsThatCannotExistAreRefusedWithTheEventsName) {
+TEST_F(TracefsDecodeTest, IdsThatCannotExistAreRefusedWithTheEventsName) {
   Switch(50, make_.Switch(4194305, 1, 0));
   Switch(51, make_.Switch(7, 1, -2));
   EXPECT_EQ(decoder_->misread_event(), "sched_switch");
@@ -136,7 +136,7 @@ TEST_F(DecodeTest, IdsThatCannotExistAreRefusedWithTheEventsName) {
   EXPECT_EQ(decoder_->misread_event(), "sched_switch") << "the first one";
 }
 
-TEST_F(DecodeTest, ARecordCutShortAnywhereIsCountedAndDeliversNothing) {
+TEST_F(TracefsDecodeTest, ARecordCutShortAnywhereIsCountedAndDeliversNothing) {
   threads_.Set(700, 700);
   const Raw records[] = {make_.Wakeup(3, 700), make_.NewTask(700, 701, 0), make_.Rename(700, "x"),
                          make_.Exec(700, 700, "/bin/x"), make_.Exit(700)};

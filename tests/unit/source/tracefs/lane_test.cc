@@ -21,9 +21,9 @@ using test::Raw;
 constexpr Nanos kEver = ~Nanos{0} - 1;
 
 // Two CPUs whose rings the test fills; rounds as the source makes them.
-class LaneTest : public testing::Test {
+class TracefsLaneTest : public testing::Test {
  protected:
-  LaneTest() {
+  TracefsLaneTest() {
     state_.decoder = &decoder_;
     state_.sink = &log_;
     for (model::Cpu cpu = 0; cpu < 2; ++cpu) {
@@ -54,7 +54,7 @@ class LaneTest : public testing::Test {
   test::RecordMaker make_{test::TraceFormats()};
 };
 
-TEST_F(LaneTest, EventsOfTwoCpusComeInTimeOrderAndNotBeforeTheHorizon) {
+TEST_F(TracefsLaneTest, EventsOfTwoCpusComeInTimeOrderAndNotBeforeTheHorizon) {
   pipes_[0].Hold(PageMaker(100).Add(100, Switch(1, 0)).Add(300, make_.Wakeup(0, 1)));
   pipes_[1].Hold(PageMaker(200).Add(200, make_.Wakeup(0, 2)));
   Round(250);
@@ -65,7 +65,7 @@ TEST_F(LaneTest, EventsOfTwoCpusComeInTimeOrderAndNotBeforeTheHorizon) {
   EXPECT_EQ(Lines(), "300 cpu0 wakes 1\n");
 }
 
-TEST_F(LaneTest, StacksAreFoundOnTheNextPageToo) {
+TEST_F(TracefsLaneTest, StacksAreFoundOnTheNextPageToo) {
   pipes_[0].Hold(PageMaker(100).Add(100, Switch(1, 0)).Add(100, make_.UserStack(1, 1, {0x40})));
   pipes_[0].Hold(PageMaker(101)
                      .Add(101, make_.KernelStack(1, {0xffff000000000001}))
@@ -75,7 +75,7 @@ TEST_F(LaneTest, StacksAreFoundOnTheNextPageToo) {
             "100 cpu0 worker 1/1 state 1 > 0 kernel ffff000000000001 user 40\n110 cpu0 wakes 1\n");
 }
 
-TEST_F(LaneTest, StacksOfOtherEventsAreNobodys) {
+TEST_F(TracefsLaneTest, StacksOfOtherEventsAreNobodys) {
   pipes_[0].Hold(PageMaker(100)
                      .Add(100, make_.KernelStack(1, {0xffff000000000001}))
                      .Add(101, make_.Wakeup(1, 2))
@@ -86,7 +86,7 @@ TEST_F(LaneTest, StacksOfOtherEventsAreNobodys) {
   EXPECT_EQ(Lines(), "101 cpu0 wakes 2\n102 cpu0 worker -1/1 state 1 > 0\n");
 }
 
-TEST_F(LaneTest, OverwrittenEventsAreALossBetweenThePagesAroundThem) {
+TEST_F(TracefsLaneTest, OverwrittenEventsAreALossBetweenThePagesAroundThem) {
   pipes_[0].Hold(PageMaker(100).Add(100, Switch(1, 0)));
   Round(kEver);
   EXPECT_EQ(Lines(), "100 cpu0 worker -1/1 state 1 > 0\n");
@@ -100,7 +100,7 @@ TEST_F(LaneTest, OverwrittenEventsAreALossBetweenThePagesAroundThem) {
   EXPECT_EQ(lanes_[0]->counters().lost_events, 12U);
 }
 
-TEST_F(LaneTest, WhereAPageDoesNotSayHowManyTheRingsCountDoes) {
+TEST_F(TracefsLaneTest, WhereAPageDoesNotSayHowManyTheRingsCountDoes) {
   pipes_[0].stats->overrun = 30;
   pipes_[0].Hold(PageMaker(900).Missed().Add(905, Switch(1, 0)));
   Round(kEver);
@@ -112,7 +112,7 @@ TEST_F(LaneTest, WhereAPageDoesNotSayHowManyTheRingsCountDoes) {
       << "at least one";
 }
 
-TEST_F(LaneTest, EventsThatWereNeverWrittenAreALossUpToTheReading) {
+TEST_F(TracefsLaneTest, EventsThatWereNeverWrittenAreALossUpToTheReading) {
   for (Nanos time = 100; time < 500; time += 100) {
     pipes_[0].Hold(PageMaker(time).Add(time, make_.Wakeup(0, 1)));
   }
@@ -123,7 +123,7 @@ TEST_F(LaneTest, EventsThatWereNeverWrittenAreALossUpToTheReading) {
   EXPECT_NE(lines.find(" count 3\n100 cpu0 wakes 1\n"), std::string::npos) << lines;
 }
 
-TEST_F(LaneTest, TheRestOfADamagedPageIsALossUpToTheNextPage) {
+TEST_F(TracefsLaneTest, TheRestOfADamagedPageIsALossUpToTheNextPage) {
   pipes_[0].Hold(PageMaker(100).Add(100, Switch(1, 0)).Words({0, 0xffffffff}));
   pipes_[1].Hold(PageMaker(150).Add(150, make_.Wakeup(0, 1)));
   Round(kEver);
@@ -134,7 +134,7 @@ TEST_F(LaneTest, TheRestOfADamagedPageIsALossUpToTheNextPage) {
   EXPECT_EQ(lanes_[0]->counters().damaged_pages, 1U);
 }
 
-TEST_F(LaneTest, ARingThatCannotBeReadLosesFromThereToTheEnd) {
+TEST_F(TracefsLaneTest, ARingThatCannotBeReadLosesFromThereToTheEnd) {
   pipes_[0].Hold(PageMaker(100).Add(100, Switch(1, 0)));
   pipes_[0].failure = "read it: no such device";
   Round(kEver);
@@ -145,7 +145,7 @@ TEST_F(LaneTest, ARingThatCannotBeReadLosesFromThereToTheEnd) {
   EXPECT_EQ(Lines(), "loss cpu0 100-1000 count 1\n");
 }
 
-TEST_F(LaneTest, CountsThatNoPageToldOfAreALossAtTheEnd) {
+TEST_F(TracefsLaneTest, CountsThatNoPageToldOfAreALossAtTheEnd) {
   pipes_[0].Hold(PageMaker(100).Add(100, Switch(1, 0)));
   Round(kEver);
   Lines();
@@ -156,7 +156,7 @@ TEST_F(LaneTest, CountsThatNoPageToldOfAreALossAtTheEnd) {
   EXPECT_EQ(Lines(), "loss cpu0 100-1000 count 5\n");
 }
 
-TEST_F(LaneTest, AnEventThatTurnsUpLateIsLostButABirthIsNot) {
+TEST_F(TracefsLaneTest, AnEventThatTurnsUpLateIsLostButABirthIsNot) {
   threads_.Set(1, 1);
   pipes_[1].Hold(PageMaker(500).Add(500, make_.Wakeup(0, 1)));
   Round(kEver);
@@ -167,7 +167,7 @@ TEST_F(LaneTest, AnEventThatTurnsUpLateIsLostButABirthIsNot) {
   EXPECT_EQ(lanes_[0]->counters().late_events, 2U);
 }
 
-TEST_F(LaneTest, AWriterThatIsFasterThanTheReaderDoesNotHoldIt) {
+TEST_F(TracefsLaneTest, AWriterThatIsFasterThanTheReaderDoesNotHoldIt) {
   for (Nanos time = 100; time < 600; time += 100) {
     pipes_[0].Hold(PageMaker(time).Add(time, make_.Wakeup(0, 1)));
   }
@@ -175,7 +175,7 @@ TEST_F(LaneTest, AWriterThatIsFasterThanTheReaderDoesNotHoldIt) {
   EXPECT_EQ(pipes_[0].pages.size(), 2U) << "pages newer than the round are left for the next one";
 }
 
-TEST_F(LaneTest, SwitchesFromAHiddenIdleTaskAreNoticed) {
+TEST_F(TracefsLaneTest, SwitchesFromAHiddenIdleTaskAreNoticed) {
   pipes_[0].Hold(
       PageMaker(100).Add(100, Switch(1, 0)).Add(200, Switch(0, 1)).Add(300, Switch(1, 0)));
   Round(kEver);
