@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "source/select.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "source/bpf/bpf_source.h"
@@ -117,19 +119,25 @@ Result<Opened> OpenBackEnd(std::string_view name, const Request& request) {
     }
     // A mistake in the command line is one for all back ends.
     if (name != "auto" || source.error().code == ErrorCode::kUsage) return source.error();
-    opened.refusals.push_back({back_end.name, source.error()});
+    opened.refusals.push_back({&back_end, source.error()});
   }
   if (!opened.refusals.empty()) return opened.refusals.front().error;
   return UsageError(fmt::format("no back end is called '{}'", name), "there are: auto, " + Names());
 }
 
 std::string DescribeRefusals(const std::vector<Refusal>& refusals) {
-  std::string text;
-  for (const auto& [name, error] : refusals) {
-    text += fmt::format("{}{} would need: {}", text.empty() ? "" : "; ", name,
-                        error.hint.empty() ? error.message : error.hint);
+  if (refusals.empty()) return "";
+  const auto& [back_end, error] = refusals.front();
+  std::vector<std::string> needs;
+  for (const Check& check : back_end->check()) {
+    const bool missing = check.needed && check.status == Check::Status::kMissing;
+    if (!missing || check.remedy.empty()) continue;
+    if (std::find(needs.begin(), needs.end(), check.remedy) == needs.end()) {
+      needs.push_back(check.remedy);
+    }
   }
-  return text;
+  if (needs.empty()) needs.push_back(error.hint.empty() ? error.message : error.hint);
+  return fmt::format("{} would need: {}", back_end->name, fmt::join(needs, "; "));
 }
 
 }  // namespace offcpu::source

@@ -45,7 +45,7 @@ const std::vector<BackEnd>& BackEnds();
 
 // A back end that did not serve, and why.
 struct Refusal {
-  std::string_view name;
+  const BackEnd* back_end = nullptr;
   Error error;
 };
 
@@ -61,7 +61,8 @@ struct Opened {
 // that of the back end, with "auto" of the best one.
 Result<Opened> OpenBackEnd(std::string_view name, const Request& request);
 
-// What would have to change for a better back end: one line, "" where there is none.
+// What the best of them would need, all of it: one line, "" where there is none. Tries what it
+// needs once more.
 std::string DescribeRefusals(const std::vector<Refusal>& refusals);
 
 }  // namespace offcpu::source

@@ -41,7 +41,7 @@ class Sysctl {
 
 struct Rung {
   const char* name;
-  const char* capabilities;  // setpriv's list
+  const char* capabilities;  // setpriv's list; nullptr: root
   const char* paranoid;
   bool perf_forbidden;
   const char* target;   // "command", or "all"
@@ -54,10 +54,12 @@ void PrintTo(const Rung& rung, std::ostream* out) { *out << rung.name; }
 constexpr Rung kRungs[] = {
     {"NoCapability", "-all", "2", false, "command", "switch", "CAP_PERFMON"},
     {"NoCapabilityAtOne", "-all", "1", false, "command", "switch", "CAP_PERFMON"},
-    {"NoCapabilityAtMinusOne", "-all", "-1", false, "all", "switch", "tracefs"},
-    {"Perfmon", "-all,+perfmon", "2", false, "all", "switch", "tracefs"},
+    {"NoCapabilityAtMinusOne", "-all", "-1", false, "all", "switch", "/sys/kernel/tracing"},
+    {"Perfmon", "-all,+perfmon", "2", false, "all", "switch", "/sys/kernel/tracing"},
     {"PerfmonAndTracefs", "-all,+perfmon,+dac_read_search", "2", false, "all", "perf", nullptr},
+    {"PerfmonAndBpf", "-all,+perfmon,+bpf", "2", false, "all", "bpf", "/sys/kernel/tracing"},
     {"NoPerf", "-all", "2", true, "command", "proc", "perf_event_open"},
+    {"RootWithoutPerf", nullptr, "2", true, "command", "tracefs", "perf_event_open"},
 };
 
 class LadderTest : public LiveTest, public ::testing::WithParamInterface<Rung> {
@@ -69,19 +71,28 @@ class LadderTest : public LiveTest, public ::testing::WithParamInterface<Rung> {
     program_ = folder() + "/offcpu";
     fs::copy_file(OffcpuPath(), program_);
     fs::permissions(program_, fs::perms(0755));
+    const fs::path module = fs::path(OffcpuPath()).parent_path() / "bpf.so";
+    has_module_ = fs::exists(module);
+    if (has_module_) {
+      fs::copy_file(module, folder() + "/bpf.so");
+      fs::permissions(folder() + "/bpf.so", fs::perms(0755));
+    }
     no_perf_ = folder() + "/no_perf";
     fs::copy_file(ProgramPath("no_perf"), no_perf_);
     fs::permissions(no_perf_, fs::perms(0755));
   }
 
   Arguments Command(const Rung& rung, const std::string& file) const {
-    const std::string capabilities = rung.capabilities;
-    Arguments words{"setpriv",
-                    "--reuid=65534",
-                    "--regid=65534",
-                    "--clear-groups",
-                    "--inh-caps=" + capabilities,
-                    "--ambient-caps=" + capabilities};
+    Arguments words;
+    if (rung.capabilities != nullptr) {
+      const std::string capabilities = rung.capabilities;
+      words = {"setpriv",
+               "--reuid=65534",
+               "--regid=65534",
+               "--clear-groups",
+               "--inh-caps=" + capabilities,
+               "--ambient-caps=" + capabilities};
+    }
     if (rung.perf_forbidden) words.push_back(no_perf_);
     words.insert(words.end(), {program_, "record", "-v", "-o", file});
     if (std::string_view(rung.target) == "all") {
@@ -93,6 +104,7 @@ class LadderTest : public LiveTest, public ::testing::WithParamInterface<Rung> {
   }
 
   std::string program_;
+  bool has_module_ = false;
   std::string no_perf_;
 };
 
@@ -100,6 +112,9 @@ TEST_P(LadderTest, TheBestSourceThatIsLeftIsTakenAndTheNextRungIsNamed) {
   const Rung& rung = GetParam();
   const Sysctl paranoid("/proc/sys/kernel/perf_event_paranoid", rung.paranoid);
   if (!paranoid.Has(rung.paranoid)) GTEST_SKIP() << "kernel.perf_event_paranoid can't be set here";
+  if (std::string_view(rung.backend) == "bpf" && !has_module_) {
+    GTEST_SKIP() << "the BPF module was not built";
+  }
   const std::string file = NewFile();
   Child child({.arguments = Command(rung, file), .take_errors = true, .input = false});
   const int status = child.Wait().status;

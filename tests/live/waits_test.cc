@@ -76,7 +76,7 @@ TEST_P(WaitsTest, ReadsPastThePageCacheWaitUninterruptibly) {
   const Session session = Record(program);
   ExpectLaws(session);
   const Found found = Find(session.profile, program.pid(), "WaitForDisk");
-  ExpectLeaves(session.profile, found, "WaitForDisk", "io_schedule", kDisk);
+  ExpectLeaves(session.profile, found, "WaitForDisk", "read", kDisk);
   ExpectMeasured(session.profile, program.pid(), found, program.Waits("disk").second);
 }
 
