@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include <fstream>
 #include <span>
 #include <string_view>
 
@@ -32,14 +33,14 @@ std::string RunningKernelBuildId(const std::string& notes) {
 
 std::optional<uint64_t> RunningKernelAddress(const std::string& symbol,
                                              const std::string& kallsyms) {
-  const auto text = ReadSmallFile(kallsyms);
-  if (!text) return std::nullopt;
+  // The first symbols are asked for, and writing the whole file takes the kernel a while.
+  std::ifstream file(kallsyms);
   const std::string ending = " " + symbol;
-  for (std::string_view line : Split(*text, '\n')) {
+  std::string line;
+  while (std::getline(file, line)) {
     uint64_t address = 0;
-    if (!line.ends_with(ending) || !ParseNumber(line.substr(0, line.find(' ')), &address, 16)) {
-      continue;
-    }
+    const std::string_view first = std::string_view(line).substr(0, line.find(' '));
+    if (!line.ends_with(ending) || !ParseNumber(first, &address, 16)) continue;
     if (address == 0) return std::nullopt;
     return address;
   }

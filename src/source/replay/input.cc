@@ -33,13 +33,13 @@ Result<Input> Input::Open(const std::string& path) {
 
 bool Input::Fill() {
   if (begin_ > 0) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     base_ += begin_;
     end_ -= begin_;
     begin_ = 0;
   }
   for (;;) {
-    const ssize_t count = ::read(fd_.get(), buffer_.data() + end_, buffer_.size() - end_);
+    const ssize_t count = ::read(fd_.get(), buffer_.get() + end_, kBlock - end_);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && !error_) error_ = SystemError("read the recording");
     if (count <= 0) return false;
@@ -52,7 +52,7 @@ std::span<const std::byte> Input::Peek(size_t size) {
   size = std::min(size, kBlock);
   while (end_ - begin_ < size && Fill()) {
   }
-  return std::span<const std::byte>(buffer_).subspan(begin_, std::min(size, end_ - begin_));
+  return {buffer_.get() + begin_, std::min(size, end_ - begin_)};
 }
 
 bool Input::Skip(uint64_t size) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,12 +41,13 @@ class Input {
   static constexpr size_t kBlock = 1U << 20;
 
  private:
-  explicit Input(UniqueFd fd) : fd_(std::move(fd)), buffer_(kBlock) {}
+  explicit Input(UniqueFd fd)
+      : fd_(std::move(fd)), buffer_(std::make_unique_for_overwrite<std::byte[]>(kBlock)) {}
   bool Fill();
 
   UniqueFd fd_;
-  std::optional<uint64_t> size_;  // of a regular file
-  std::vector<std::byte> buffer_;
+  std::optional<uint64_t> size_;         // of a regular file
+  std::unique_ptr<std::byte[]> buffer_;  // kBlock bytes
   size_t begin_ = 0;
   size_t end_ = 0;
   uint64_t base_ = 0;  // position in the file of buffer_'s start

@@ -70,9 +70,8 @@ Role EventTable::RoleOf(const Event& event) const {
 Result<void> EventTable::CheckIds() const {
   if (events_.empty()) return Failed("the recording has no events");
   if (ids_agree_) return {};
-  return MakeError(ErrorCode::kFailed,
-                   "the recording has several events, and its records do not tell whose they are",
-                   "record with a perf of Linux 3.12 or newer");
+  return Failed("the recording has several events, and its records do not tell whose they are",
+                "record with a perf of Linux 3.12 or newer");
 }
 
 bool EventTable::Has(Role role) const {

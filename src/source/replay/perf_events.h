@@ -47,7 +47,7 @@ class EventTable {
   // can't be used is an error, which names it.
   Result<void> AssignRoles(const PerfFeatures& features);
 
-  // kUnsupported where several events write records that don't say whose they are.
+  // An error where several events write records that don't say whose they are.
   Result<void> CheckIds() const;
 
   // The event of a record; the first one for records that perf made up itself (id 0); kNone for an

@@ -138,6 +138,7 @@ Result<void> ReadFeature(uint32_t number, std::span<const std::byte> data, bool 
   if (features.numbers.empty() || features.numbers.back() < number) {
     features.numbers.push_back(number);
   }
+  if (data.empty()) return {};  // perf did not know it
   FileBytes bytes(data, swap);
   switch (number) {
     case kTracingData: {

@@ -88,8 +88,16 @@ Result<void> PerfReader::TakeFeature(const Record& record) {
 
 Result<void> PerfReader::TakeTracingData(const Record& record) {
   constexpr uint64_t kLimit = 64U << 20;
-  const auto size = FileBytes(record.body(), swap()).Read<uint32_t>();
-  const auto payload = stream_.ReadPayload(std::min<uint64_t>(size, kLimit));
+  FileBytes body(record.body(), swap());
+  const auto size = body.Read<uint32_t>();
+  // perf puts the data behind the record, simpleperf into it.
+  std::vector<std::byte> payload;
+  if (size <= body.remaining()) {
+    const auto inside = body.Take(size);
+    payload.assign(inside.begin(), inside.end());
+  } else {
+    payload = stream_.ReadPayload(std::min<uint64_t>(size, kLimit));
+  }
   auto formats = ParseTracingData(payload, swap(), "sched");
   if (!formats) {
     file_.damages.push_back(formats.error().message);

@@ -291,7 +291,7 @@ Result<Plan> MakePlan(const PerfReader& reader) {
       return Failed(
           "the recording's context-switches events tell when threads left the CPU, not when they "
           "came back",
-          "record with: perf record -a -g --switch-events -e context-switches");
+          "record with: perf record -a -g --switch-events -c 1 -e context-switches");
     }
     return Failed("the recording has no context switches, only " + EventNames(reader),
                   Used(kRecordAll));
