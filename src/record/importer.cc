@@ -48,7 +48,7 @@ profile::Origin OriginOf(const ImportOptions& options, const PerfReplay& source)
   const PerfFeatures& features = source.reader().features();
   profile::Origin origin;
   origin.producer = "offcpu " OFFCPU_VERSION;
-  origin.backend = "replay of perf.data";
+  origin.backend = "replay";
   origin.host = features.host;
   origin.kernel_release = features.release;
   origin.machine = features.machine;

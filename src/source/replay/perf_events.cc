@@ -26,6 +26,7 @@ void EventTable::Add(PerfEvent event) {
   recent_ = {};
   Event added{std::move(event), {}, Role::kOther};
   added.layout = LayoutOf(added.described.attr);
+  added.role = RoleOf(added);
   if (!events_.empty()) {
     const RecordLayout& first = events_.front().layout;
     ids_agree_ = ids_agree_ && first.id != 0 && first.id == added.layout.id &&

@@ -59,8 +59,9 @@ constexpr std::array<std::string_view, 33> kNames{"",
                                                   "PMU_CAPS",
                                                   "CPU_DOMAIN_INFO"};
 
-constexpr size_t kKernelIdBytes = 20;   // a build-id in the records of perf
-constexpr size_t kBuildIdHead = 8 + 4;  // head and pid
+constexpr uint32_t kMostFeatures = 256;  // bits in the file's header
+constexpr size_t kKernelIdBytes = 20;    // a build-id in the records of perf
+constexpr size_t kBuildIdHead = 8 + 4;   // head and pid
 constexpr size_t kBuildIdRoom = 24;
 constexpr uint16_t kHasIdSize = 1U << 15;  // PERF_RECORD_MISC_BUILD_ID_SIZE
 
@@ -117,6 +118,13 @@ std::string_view FeatureName(uint32_t number) {
   return number < kNames.size() ? kNames[number] : std::string_view();
 }
 
+bool UsesFeature(uint32_t number) {
+  constexpr uint32_t kUsed[] = {
+      kTracingData, kBuildIds,       kHostName,    kOsRelease,         kVersion,     kArch,
+      kCpuCount,    kCpuDescription, kCommandLine, kEventDescriptions, kCompression, kClockData};
+  return std::find(std::begin(kUsed), std::end(kUsed), number) != std::end(kUsed);
+}
+
 void ReadBuildId(std::span<const std::byte> record, bool swap, PerfFeatures* features) {
   if (record.size() < kBuildIdHead + kBuildIdRoom) return;
   const auto misc = LoadInteger<uint16_t>(record.data() + 4, swap);
@@ -135,9 +143,9 @@ void ReadBuildId(std::span<const std::byte> record, bool swap, PerfFeatures* fea
 Result<void> ReadFeature(uint32_t number, std::span<const std::byte> data, bool swap,
                          PerfFile* file) {
   PerfFeatures& features = file->features;
-  if (features.numbers.empty() || features.numbers.back() < number) {
-    features.numbers.push_back(number);
-  }
+  const auto at = std::lower_bound(features.numbers.begin(), features.numbers.end(), number);
+  if (at != features.numbers.end() && *at == number) return {};  // again
+  if (number < kMostFeatures) features.numbers.insert(at, number);
   if (data.empty()) return {};  // perf did not know it
   FileBytes bytes(data, swap);
   switch (number) {

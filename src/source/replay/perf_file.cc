@@ -77,14 +77,16 @@ Result<void> ReadEvents(Input& input, const FileHeader& header, PerfFile* file) 
   if (attrs.size() < header.attrs.size) return Damaged("it ends before its events do");
   if (header.attr_size < kSmallestAttr + 16) return Damaged("its events have no usable size");
   std::span<const std::byte> left(attrs);
+  uint64_t room = *input.size();  // all ids together; sections that overlap are made up
   while (left.size() >= header.attr_size && file->events.size() < kMaxEvents) {
     const auto one = left.first(header.attr_size);
     auto attr = ParseAttr(one.first(one.size() - 16), file->swap);
     if (!attr) return attr.error();
     FileBytes ids_at(one.last(16), file->swap);
     const Section ids = ReadSection(ids_at);
-    const auto bytes = ReadPart(input, ids, kMaxFeature);
+    const auto bytes = ReadPart(input, ids, room);
     if (bytes.size() < ids.size) return Damaged("it ends before the ids of its events do");
+    room -= bytes.size();
     file->events.push_back({*attr, ReadIds(bytes, file->swap), {}});
     left = left.subspan(header.attr_size);
   }
@@ -102,7 +104,8 @@ void ReadFeatures(Input& input, const FileHeader& header, PerfFile* file) {
       file->damages.emplace_back("it ends before what perf writes at the end");
       return;
     }
-    const auto data = ReadPart(input, section, kMaxFeature);
+    const auto data =
+        UsesFeature(number) ? ReadPart(input, section, kMaxFeature) : std::vector<std::byte>();
     if (auto read = ReadFeature(number, data, file->swap, file); !read) {
       file->damages.push_back(read.error().message);
     }

@@ -52,6 +52,9 @@ constexpr std::string_view kKernelFile = "[kernel.kallsyms]";
 // "HOSTNAME" and so on; empty for numbers that this version does not know.
 std::string_view FeatureName(uint32_t number);
 
+// Whether ReadFeature() looks into it.
+bool UsesFeature(uint32_t number);
+
 // The parts of a perf.data file around its records.
 struct PerfFile {
   bool pipe = false;                  // pipe layout: events and features come as records

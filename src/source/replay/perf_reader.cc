@@ -39,7 +39,7 @@ Result<bool> PerfReader::Next(PerfItem* item) {
   for (;;) {
     if (!stream_.Next(&item->record)) return false;
     const uint32_t type = item->record.type;
-    ++seen_.records[type];
+    ++seen_.records[std::min(type, PerfSeen::kOtherType)];
     item->round_end = type == kFinishedRound;
     if (item->round_end) return true;
     if (type >= kHeaderAttr) {
@@ -58,7 +58,7 @@ Result<void> PerfReader::TakeOwnRecord(const Record& record) {
       auto event = ReadEventRecord(record.body(), swap());
       if (!event) return event.error();
       events_.Add(std::move(*event));
-      return events_.AssignRoles(features());
+      return {};
     }
     case kHeaderFeature: return TakeFeature(record);
     case kHeaderTracingData: return TakeTracingData(record);
@@ -71,18 +71,18 @@ Result<void> PerfReader::TakeOwnRecord(const Record& record) {
 
 Result<void> PerfReader::TakeFeature(const Record& record) {
   FileBytes body(record.body(), swap());
-  const auto number = body.Read<uint64_t>();
+  const auto number = static_cast<uint32_t>(body.Read<uint64_t>());
   const auto data = body.Take(body.remaining());
+  if (!UsesFeature(number)) return ReadFeature(number, data, swap(), &file_);
   // Names of events go to those that came before.
   std::vector<PerfEvent> named(events_.events().size());
   file_.events.swap(named);
-  const auto read = ReadFeature(static_cast<uint32_t>(std::min<uint64_t>(number, UINT32_MAX)), data,
-                                swap(), &file_);
+  const auto read = ReadFeature(number, data, swap(), &file_);
   file_.events.swap(named);
   for (size_t i = 0; i < named.size(); ++i) {
     if (!named[i].name.empty()) events_.events()[i].described.name = named[i].name;
   }
-  if (!read) file_.damages.push_back(read.error().message);
+  if (!read) AddDamage(read.error().message);
   return events_.AssignRoles(features());
 }
 
@@ -100,11 +100,16 @@ Result<void> PerfReader::TakeTracingData(const Record& record) {
   }
   auto formats = ParseTracingData(payload, swap(), "sched");
   if (!formats) {
-    file_.damages.push_back(formats.error().message);
+    AddDamage(formats.error().message);
     return {};
   }
   file_.features.formats = std::move(*formats);
   return events_.AssignRoles(features());
+}
+
+void PerfReader::AddDamage(const std::string& damage) {
+  constexpr size_t kMost = 16;
+  if (file_.damages.size() < kMost) file_.damages.push_back(damage);
 }
 
 // Which tasks the events were opened for: -1 is a whole CPU.

@@ -32,6 +32,7 @@ struct PerfSeen {
     Nanos last = 0;
   };
 
+  static constexpr uint32_t kOtherType = 1024;     // and above: counted together
   std::unordered_map<uint32_t, uint64_t> records;  // by type
   std::vector<uint64_t> samples;                   // by event
   uint64_t foreign_samples = 0;                    // of no event of the recording
@@ -93,6 +94,7 @@ class PerfReader {
   Result<void> TakeOwnRecord(const Record& record);
   Result<void> TakeFeature(const Record& record);
   Result<void> TakeTracingData(const Record& record);
+  void AddDamage(const std::string& damage);
   void TakeTasks(const Record& record);
   bool Classify(PerfItem* item);
   void CountSample(const PerfItem& item);

@@ -98,7 +98,7 @@ bool RecordStream::NextUnpacked(Record* record) {
     }
     // The rest of a record may come with the next compressed one.
     if (unpacked_.empty()) unpacked_.resize(kUnpackedBlock);
-    std::memmove(unpacked_.data(), held.data(), held.size());
+    if (!held.empty()) std::memmove(unpacked_.data(), held.data(), held.size());
     unpacked_begin_ = 0;
     unpacked_end_ = held.size();
     const size_t count = zstd_.Read(std::span(unpacked_).subspan(unpacked_end_));
