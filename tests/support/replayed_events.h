@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/check.h"
+#include "base/unique_fd.h"
 #include "model/sinks.h"
 #include "source/replay/open.h"
 
@@ -102,6 +107,14 @@ inline Replayed ReplayFile(const std::string& path) {
   result.damaged = (*source)->damaged();
   result.notes = (*source)->notes();
   return result;
+}
+
+// The same of bytes in memory: thousands of files on a disk would take minutes.
+inline Replayed ReplayBytes(const std::string& bytes) {
+  const UniqueFd fd(::memfd_create("recording", MFD_CLOEXEC));
+  OFFCPU_CHECK(fd &&
+               ::write(fd.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  return ReplayFile("/proc/self/fd/" + std::to_string(fd.get()));
 }
 
 }  // namespace offcpu::test

@@ -7,7 +7,6 @@
 
 #include "tests/support/perf_data_builder.h"
 #include "tests/support/replayed_events.h"
-#include "tests/support/scratch_tree.h"
 
 namespace offcpu::source::replay {
 namespace {
@@ -25,9 +24,7 @@ const std::vector<uint64_t> kChain{static_cast<uint64_t>(PERF_CONTEXT_KERNEL), 0
 
 class PerfReplayTest : public ::testing::Test {
  protected:
-  Replayed Replay(const std::string& bytes) {
-    return test::ReplayFile(tree_.Write("perf.data", bytes));
-  }
+  static Replayed Replay(const std::string& bytes) { return test::ReplayBytes(bytes); }
 
   // CPU 1's ring stands before CPU 0's, as perf reads ring after ring.
   static std::string TwoCpus(Options options) {
@@ -53,8 +50,6 @@ class PerfReplayTest : public ::testing::Test {
                             "1150 cpu 0 wakes 7", "1200 cpu 1 0(0x0)>7 chain 0+0",
                             "1400 cpu 1 7(0x0+)>0 chain 2+1", "1500 cpu 0 0(0x0)>7 chain 0+0"));
   }
-
-  testing::ScratchTree tree_;
 };
 
 TEST_F(PerfReplayTest, RingsAreMergedIntoTimeOrder) { ExpectTwoCpus(Replay(TwoCpus({}))); }
