@@ -35,6 +35,7 @@ struct Exit {
   Nanos time = 0;
   Pid pid = 0;
   Tid tid = 0;
+  bool last = false;  // or rather, this is the last that is seen of it
 };
 
 // An executable mapping appeared (PERF_RECORD_MMAP2). Strings live during the call only.

@@ -198,8 +198,11 @@ void Session::OnExec(const model::CommChange& event) {
   processes_.ApplyExit({event.time, event.pid, *caller});
 }
 
-// The tracker follows a thread up to its last switch-out, which is still to come.
-void Session::OnExit(const model::Exit& event) { processes_.ApplyExit(event); }
+// The tracker follows a thread up to its last switch-out, if that is still to come.
+void Session::OnExit(const model::Exit& event) {
+  if (event.last && event.time >= begin_) tracker_.Forget(event.tid, event.time);
+  processes_.ApplyExit(event);
+}
 
 void Session::OnMap(const model::Map& event) {
   if (!options_.live) processes_.AddProcess(event.pid, model::Comm{}, false);

@@ -75,6 +75,13 @@ class PerfDataBuilder {
     Trailer(&body, time, 0, tid);
     Record(PERF_RECORD_COMM, 0, body);
   }
+  void Exit(uint64_t time, uint32_t cpu, int32_t pid, int32_t tid) {
+    std::string body;
+    for (const int32_t id : {pid, pid, tid, tid}) Put(&body, id);
+    Put(&body, time);
+    Trailer(&body, time, cpu, tid);
+    Record(PERF_RECORD_EXIT, 0, body);
+  }
   void Lost(uint64_t time, uint32_t cpu, uint64_t count) {
     std::string body;
     Put(&body, kSwitchId);

@@ -48,7 +48,7 @@ class EventLines : public model::EventSink {
   }
   void OnExit(const model::Exit& e) override {
     ++exits;
-    Add(e.time, fmt::format("exit {}/{}", e.pid, e.tid));
+    Add(e.time, fmt::format("exit {}/{}{}", e.pid, e.tid, e.last ? " at last" : ""));
   }
   void OnMap(const model::Map& e) override {
     ++maps;

@@ -171,6 +171,7 @@ bool PerfDecoder::DecodeSwitchRecord(Nanos time, const Record& record, const Tra
   out.prev_pid = trailer.pid > 0 && trailer.pid <= kMaxPid ? trailer.pid : -1;
   const bool runs_on = (record.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
   out.prev_state = runs_on ? model::kTaskRunning : model::kTaskUnknownState;
+  if (!runs_on && exiting_.erase(out.prev_tid) > 0) out.prev_state = model::kTaskDead;
   if (record.type == PERF_RECORD_SWITCH_CPU_WIDE && !plan_.per_task) {
     FileBytes body(record.body(), reader_.swap());
     body.Skip(4);  // process
@@ -205,7 +206,9 @@ bool PerfDecoder::DecodeTask(Nanos time, const Record& record, model::EventSink&
   if (record.type == PERF_RECORD_FORK) {
     sink.OnFork(fork);
   } else {
-    sink.OnExit({time, fork.pid, fork.tid});
+    // Events of a task end with it, before it leaves the CPU for the last time.
+    sink.OnExit({time, fork.pid, fork.tid, /*last=*/plan_.per_task});
+    if (!plan_.per_task && !plan_.tracepoint) exiting_.insert(fork.tid);
   }
   return true;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "model/sinks.h"
@@ -77,6 +78,8 @@ class PerfDecoder {
   SampleReader samples_;
   uint64_t malformed_ = 0;
   std::vector<PendingChain> pending_;  // by CPU
+
+  std::unordered_set<model::Tid> exiting_;  // where no states are recorded
 
   // Of Plan::per_task.
   std::unordered_map<model::Tid, model::Cpu> own_cpus_;

@@ -80,6 +80,22 @@ TEST_F(ImporterTest, AThreadOnlyTheFirstEventsNameIsFollowed) {
   EXPECT_EQ(thread->unsplit_ns, 300U);
 }
 
+TEST_F(ImporterTest, ATaskEndsWithItsEvents) {
+  PerfDataBuilder file({.context_switch = true, .enable_on_exec = true});
+  file.Comm(0, 7, 7, "a");
+  file.Comm(0, 7, 8, "b");
+  file.Switch(1000, 3, 7, 1, 99);
+  file.SwitchRecord(1500, 2, 7, /*out=*/false);
+  file.Exit(1700, 2, 7, 7);
+  file.Switch(3000, 1, 8, 1, 0);
+  const Imported imported = Import(file.File());
+  const profile::Thread* thread = Find(imported.profile, 7);
+  ASSERT_NE(thread, nullptr);
+  EXPECT_EQ(thread->last_ns, 700U);
+  EXPECT_EQ(thread->on_cpu_ns, 200U);
+  EXPECT_EQ(thread->unsplit_ns, 500U);
+}
+
 TEST_F(ImporterTest, ALossIsCountedAndNoIntervalSpansIt) {
   PerfDataBuilder file({});
   file.Comm(0, 7, 7, "a");
