@@ -106,8 +106,9 @@ class RoundSorter {
   // Copies what was not released, and lets the rest go.
   template <class R>
   void Keep(const std::vector<R>& runs) {
-    std::vector<Item> old_items;
+    std::vector<Item>& old_items = spare_;  // both keep their room
     old_items.swap(items_);
+    items_.clear();
     std::vector<Chunk> old_chunks;
     old_chunks.swap(chunks_);
     used_ = kChunk;
@@ -147,6 +148,7 @@ class RoundSorter {
   static constexpr size_t kMaxFree = 16;
 
   std::vector<Item> items_;
+  std::vector<Item> spare_;
   std::vector<Chunk> chunks_;
   std::vector<Chunk> free_;
   size_t used_ = kChunk;  // of the last chunk
