@@ -43,6 +43,7 @@ class Bytes {
 
   // A NUL-terminated string; the bytes up to the end when there is no NUL.
   std::string_view TakeString() {
+    if (remaining() == 0) return {};
     const char* begin = reinterpret_cast<const char*>(data_.data() + position_);
     const size_t length = strnlen(begin, remaining());
     position_ += length < remaining() ? length + 1 : length;

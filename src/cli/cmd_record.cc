@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/forecast_text.h"
 #include "cli/record_arguments.h"
@@ -21,14 +21,6 @@
 
 namespace offcpu::cli {
 namespace {
-
-// The words of this program's command line, for the profile.
-std::string OwnCommandLine() {
-  std::string text = ReadSmallFile("/proc/self/cmdline").value_or("");
-  if (!text.empty() && text.back() == '\0') text.pop_back();
-  std::replace(text.begin(), text.end(), '\0', ' ');
-  return text;
-}
 
 Result<int> RunDry(const record::Options& options) {
   const auto forecast = record::MakeForecast(options);

@@ -21,6 +21,7 @@ struct Command {
 using AddCommand = Command (*)(CLI::App& app);
 
 Command AddRecord(CLI::App& app);
+Command AddImport(CLI::App& app);
 Command AddStacks(CLI::App& app);
 Command AddFlamegraph(CLI::App& app);
 Command AddTop(CLI::App& app);

@@ -19,8 +19,8 @@ namespace offcpu::cli {
 namespace {
 
 constexpr char kVersion[] = "offcpu " OFFCPU_VERSION;
-constexpr AddCommand kCommands[] = {AddRecord,  AddStacks, AddFlamegraph, AddTop,
-                                    AddThreads, AddInfo,   AddDump,       AddDoctor};
+constexpr AddCommand kCommands[] = {AddRecord,  AddImport, AddStacks, AddFlamegraph, AddTop,
+                                    AddThreads, AddInfo,   AddDump,   AddDoctor};
 
 int Report(const Error& error) {
   std::cerr << "offcpu: " << OneLine(error.message) << '\n';

@@ -3,28 +3,15 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <climits>
 #include <utility>
 
 #include "base/parse.h"
+#include "cli/validators.h"
 #include "source/select.h"
 
 namespace offcpu::cli {
 namespace {
-
-// Parsed once more where it is used; here only for the message.
-template <class Parse>
-CLI::Validator Checked(Parse parse) {
-  return CLI::Validator(
-      [parse](const std::string& text) {
-        const auto value = parse(text);
-        if (value) return std::string();
-        const Error& error = value.error();
-        return error.hint.empty() ? error.message : error.message + ": " + error.hint;
-      },
-      "", "value");
-}
 
 Result<record::Target> MakeTarget(const RecordArguments& arguments) {
   const int kinds = (arguments.pids.empty() ? 0 : 1) + (arguments.tids.empty() ? 0 : 1) +
@@ -50,25 +37,6 @@ Result<record::Target> MakeTarget(const RecordArguments& arguments) {
   target.follow_children =
       arguments.follow || (target.kind == Kind::kCommand && !arguments.no_follow);
   return target;
-}
-
-Result<record::Selection> MakeSelection(const RecordArguments& arguments) {
-  const auto wants = [&](const char* reason) {
-    return std::find(arguments.reasons.begin(), arguments.reasons.end(), reason) !=
-           arguments.reasons.end();
-  };
-  record::Selection selection;
-  selection.blocked = wants("blocked") || wants("all");
-  selection.runnable = wants("runnable") || wants("all");
-  selection.preempted = wants("preempted") || wants("all");
-  if (!arguments.min_off_cpu.empty()) selection.min_off_cpu = *ParseDuration(arguments.min_off_cpu);
-  if (!arguments.max_off_cpu.empty()) selection.max_off_cpu = *ParseDuration(arguments.max_off_cpu);
-  if (!arguments.states.empty()) selection.states = *sched::StateFilter::Parse(arguments.states);
-  if (arguments.user_threads || arguments.kernel_threads) {
-    selection.user_threads = arguments.user_threads;
-    selection.kernel_threads = arguments.kernel_threads;
-  }
-  return selection;
 }
 
 std::vector<std::string> BackEndNames() {
@@ -104,33 +72,6 @@ void AddTargetOptions(CLI::App& command, RecordArguments& arguments) {
       ->group(kGroup);
   command.add_flag("--no-follow", arguments.no_follow, "Do not record a COMMAND's child processes")
       ->excludes("--follow")
-      ->group(kGroup);
-}
-
-void AddSelectionOptions(CLI::App& command, RecordArguments& arguments) {
-  constexpr const char* kGroup = "What to keep (the rest is counted)";
-  command.add_option("--reasons", arguments.reasons, "Of blocked,runnable,preempted, or all")
-      ->allow_extra_args(false)
-      ->delimiter(',')
-      ->type_name("LIST")
-      ->check(CLI::IsMember({"all", "blocked", "runnable", "preempted"}))
-      ->capture_default_str()
-      ->group(kGroup);
-  command.add_option("--min-off-cpu", arguments.min_off_cpu, "Only longer intervals, as in 50us")
-      ->type_name("TIME")
-      ->check(Checked(ParseDuration))
-      ->group(kGroup);
-  command.add_option("--max-off-cpu", arguments.max_off_cpu, "Only shorter intervals")
-      ->type_name("TIME")
-      ->check(Checked(ParseDuration))
-      ->group(kGroup);
-  command.add_option("--state", arguments.states, "Only these task states, as in D")
-      ->type_name("LETTERS")
-      ->check(Checked(sched::StateFilter::Parse))
-      ->group(kGroup);
-  command.add_flag("--user-threads", arguments.user_threads, "Only threads of programs")
-      ->group(kGroup);
-  command.add_flag("--kernel-threads", arguments.kernel_threads, "Only threads of the kernel")
       ->group(kGroup);
 }
 
@@ -199,7 +140,7 @@ void AddOutputOptions(CLI::App& command, RecordArguments& arguments) {
 
 void AddRecordArguments(CLI::App& command, RecordArguments& arguments) {
   AddTargetOptions(command, arguments);
-  AddSelectionOptions(command, arguments);
+  AddKeepOptions(command, arguments.keep);
   AddRecordingOptions(command, arguments);
   AddOutputOptions(command, arguments);
 }
@@ -209,9 +150,7 @@ Result<record::Options> MakeRecordOptions(const RecordArguments& arguments) {
   auto target = MakeTarget(arguments);
   if (!target) return target.error();
   result.target = std::move(*target);
-  auto selection = MakeSelection(arguments);
-  if (!selection) return selection.error();
-  result.selection = std::move(*selection);
+  result.selection = MakeKeptSelection(arguments.keep);
   if (!arguments.duration.empty()) result.duration = *ParseDuration(arguments.duration);
   result.kernel_stacks = arguments.stacks.find("kernel") != std::string::npos;
   result.user_stacks = arguments.stacks.find("user") != std::string::npos;

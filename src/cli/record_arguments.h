@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/result.h"
+#include "cli/keep_options.h"
 #include "model/ids.h"
 #include "record/options.h"
 
@@ -25,12 +26,7 @@ struct RecordArguments {
   std::string output = "offcpu.pb";
   bool force = false;
   bool dry_run = false;
-  std::vector<std::string> reasons{"blocked"};
-  std::string min_off_cpu;
-  std::string max_off_cpu;
-  std::string states;
-  bool user_threads = false;
-  bool kernel_threads = false;
+  KeepArguments keep;
   std::string stacks = "user,kernel";
   uint32_t max_stack = 0;
   std::string inlines = "on";

@@ -23,7 +23,7 @@ struct Fork {
 // A thread's name changed, by execve when `exec`.
 struct CommChange {
   Nanos time = 0;
-  Cpu cpu = 0;
+  Cpu cpu = 0;  // -1: not known, as in some recordings
   Pid pid = 0;
   Tid tid = 0;
   bool exec = false;
@@ -49,6 +49,7 @@ struct Map {
   uint32_t device_minor = 0;
   uint64_t inode = 0;  // 0 when the mapping has no file
   std::string_view path;
+  std::string_view build_id;  // raw bytes, of recordings that have it; empty: not known
 };
 
 // A thread, with all others of its process if it leads it, was moved to a cgroup.

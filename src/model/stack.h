@@ -23,6 +23,7 @@ struct Module {
   uint64_t inode = 0;
   uint64_t map_start = 0;  // one range it was mapped at: names /proc/PID/map_files/START-END
   uint64_t map_end = 0;
+  std::string build_id;  // raw bytes, of recordings that have it; empty: not known
 };
 
 // One return address or leaf instruction of a call chain. `offset` is the position in the module's

@@ -99,7 +99,7 @@ std::string Recording(const Profile& profile) {
   text += Field("command", origin.command);
   text += Field("target", origin.target);
   text += Field("reasons kept", reasons);
-  text += Field("start", RealTime(origin.start_realtime_ns));
+  text += Field("start", origin.start_realtime_ns == 0 ? "" : RealTime(origin.start_realtime_ns));
   text += Field("window", FormatDuration(profile.window_ns));
   text += Field("time split", origin.time_split ? "on" : "off: wake-ups were not recorded");
   if (profile.origin.sampled()) text += Field("sampled", SampledLine(profile));

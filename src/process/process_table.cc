@@ -123,15 +123,18 @@ model::ModuleId ProcessTable::ModuleFor(const model::Map& map) {
   if (map.inode != 0) {
     key += std::to_string(map.device_major) + ':' + std::to_string(map.device_minor) + ':' +
            std::to_string(map.inode);
-  } else {
+  } else if (map.build_id.empty()) {
     key += std::to_string(map.pid);
   }
+  key += '\0';
+  key += map.build_id;
   const auto [entry, is_new] =
       modules_.try_emplace(std::move(key), static_cast<model::ModuleId>(modules_.size() + 1));
   if (is_new) {
-    new_modules_.push_back({entry->second,
-                            {map.pid, std::string(map.path), map.device_major, map.device_minor,
-                             map.inode, map.start, map.start + map.length}});
+    new_modules_.push_back(
+        {entry->second,
+         {map.pid, std::string(map.path), map.device_major, map.device_minor, map.inode, map.start,
+          map.start + map.length, std::string(map.build_id)}});
   }
   return entry->second;
 }

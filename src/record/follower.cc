@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr model::Pid kNobody = -1;
+
 // The processes in a cgroup directory and below it: cgroup.procs in both versions of cgroups.
 std::vector<model::Pid> ProcessesOfCgroup(const std::string& directory) {
   std::vector<model::Pid> pids;
@@ -61,8 +63,8 @@ std::string PathInHierarchy(const std::string& directory) {
 
 }  // namespace
 
-Follower::Follower(const Target& target, process::ProcessTable& processes)
-    : target_(target), processes_(processes), self_(::getpid()) {
+Follower::Follower(const Target& target, process::ProcessTable& processes, bool live)
+    : target_(target), processes_(processes), self_(live ? ::getpid() : kNobody) {
   if (target_.kind == Target::Kind::kCgroup) cgroup_path_ = PathInHierarchy(target_.cgroup);
 }
 

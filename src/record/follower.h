@@ -15,7 +15,8 @@ namespace offcpu::record {
 // is.
 class Follower : public model::ThreadDirectory {
  public:
-  Follower(const Target& target, process::ProcessTable& processes);
+  // `live` false: threads are known from events only, and ids may be those of another machine.
+  Follower(const Target& target, process::ProcessTable& processes, bool live = true);
 
   // Checks that what the target names exists. kFailed names the pid, thread or directory.
   Result<void> Check() const;

@@ -48,7 +48,15 @@ struct Options {
   bool progress = false;         // a line on standard error that is rewritten
   uint32_t sample_hz = 100;      // looks a second, of a back end that samples
   std::string backend = "auto";  // a name of source::BackEnds(), or auto
-  std::string command_line;      // for the profile
+
+  // False for a recording that is imported: its threads are not those of this machine, so nothing
+  // of them is looked up in /proc, and events alone tell who there was.
+  bool live = true;
+  std::string symbols_below;   // not live: files of the recording's machine lie below it
+  std::string kernel_symbols;  // not live: a kallsyms file of its kernel; empty: there is none
+  bool same_host = false;      // not live: the recording was made on this machine
+  bool same_kernel = false;    // not live: by this kernel, since it was booted
+  std::string command_line;    // for the profile
 };
 
 }  // namespace offcpu::record

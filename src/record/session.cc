@@ -11,10 +11,16 @@ namespace offcpu::record {
 namespace {
 
 constexpr size_t kMaxLossSpans = 10'000;
+constexpr model::Pid kKthreadd = 2;  // the parent of all kernel threads
 
 symbolize::Options SymbolOptions(const Options& options) {
   symbolize::Options symbols;
   symbols.inlines = options.inlines;
+  symbols.live = options.live;
+  symbols.below = options.symbols_below;
+  symbols.same_host = options.same_host;
+  symbols.same_kernel = options.same_kernel;
+  if (!options.live) symbols.kallsyms = options.kernel_symbols;
   return symbols;
 }
 
@@ -23,7 +29,7 @@ symbolize::Options SymbolOptions(const Options& options) {
 Session::Session(const Options& options)
     : options_(options),
       stacks_(processes_),
-      follower_(options.target, processes_),
+      follower_(options.target, processes_, options.live),
       keeper_(options.selection),
       worker_(SymbolOptions(options)),
       tracker_(*this, stacks_, follower_, options.time_split) {}
@@ -59,6 +65,17 @@ void Session::Seed(model::Pid pid, model::Tid tid, Nanos born) {
   tracker_.Follow(seed);
   const bool asleep = stat->task_state != model::kTaskRunning && born == 0;
   if (asleep || processes_.IsNamespaced(pid)) newcomers_.push_back({pid, tid, seed.row, asleep});
+}
+
+// A recording says that the thread existed when it began; in what state, it does not say.
+void Session::SeedRecorded(model::Pid pid, model::Tid tid, const model::Comm& comm,
+                           bool kernel_thread) {
+  processes_.AddProcess(pid, comm, kernel_thread);
+  if (processes_.FindThread(tid) != 0) return;
+  sched::Seed seed;
+  seed.tid = tid;
+  seed.row = processes_.AddThread(pid, tid, comm);
+  tracker_.Follow(seed);
 }
 
 void Session::SeedExistingThreads() {
@@ -114,6 +131,11 @@ void Session::OnWakeup(const model::Wakeup& event) {
 }
 
 void Session::OnFork(const model::Fork& event) {
+  if (TellsOfThePast(event.time)) {
+    const bool kernel_thread = event.pid == kKthreadd || event.parent_pid == kKthreadd;
+    SeedRecorded(event.pid, event.tid, model::Comm{}, kernel_thread);
+    return;
+  }
   if (event.time < begin_) return;  // found in /proc
   if (tracker_.SeededAfter(event.tid, event.time)) {
     tracker_.OnBirth(event.tid, 0, event.time);
@@ -129,15 +151,19 @@ void Session::OnFork(const model::Fork& event) {
   const model::ThreadRow row = processes_.AddThread(event.pid, event.tid, comm);
   tracker_.OnBirth(event.tid, row, event.time);
   // A new process may have come in a pid namespace of its own.
-  if (event.tid == event.pid || processes_.IsNamespaced(event.pid)) {
+  if (options_.live && (event.tid == event.pid || processes_.IsNamespaced(event.pid))) {
     newcomers_.push_back({event.pid, event.tid, row, false});
   }
 }
 
 void Session::OnCommChange(const model::CommChange& event) {
-  if (event.exec) OnExec(event);
+  if (TellsOfThePast(event.time)) {
+    SeedRecorded(event.pid, event.tid, event.comm, /*kernel_thread=*/false);
+  } else if (event.exec && event.cpu >= 0) {
+    OnExec(event);
+  }
   processes_.ApplyCommChange(event);
-  if (!event.exec || !processes_.HasProcess(event.pid)) return;
+  if (!options_.live || !event.exec || !processes_.HasProcess(event.pid)) return;
   const auto name = process::NameBehindLoader(event.pid, event.comm);
   if (name) processes_.RenameProcess(event.pid, *name);
 }
@@ -147,6 +173,13 @@ void Session::OnExec(const model::CommChange& event) {
                           event.pid == options_.target.pids.front();
   if (is_command) {
     OpenWindow(event.time);
+    processes_.AddProcess(event.pid, event.comm, false);
+    tracker_.FollowRunning(event.tid, processes_.AddThread(event.pid, event.tid, event.comm),
+                           event.cpu, event.time);
+    return;
+  }
+  if (!options_.live && !processes_.HasProcess(event.pid)) {
+    // What is recorded begins with this exec (perf record COMMAND).
     processes_.AddProcess(event.pid, event.comm, false);
     tracker_.FollowRunning(event.tid, processes_.AddThread(event.pid, event.tid, event.comm),
                            event.cpu, event.time);
@@ -171,7 +204,10 @@ void Session::OnExit(const model::Exit& event) {
   processes_.ApplyExit(event);
 }
 
-void Session::OnMap(const model::Map& event) { processes_.ApplyMap(event); }
+void Session::OnMap(const model::Map& event) {
+  if (!options_.live) processes_.AddProcess(event.pid, model::Comm{}, false);
+  processes_.ApplyMap(event);
+}
 
 void Session::OnCgroupMove(const model::CgroupMove& event) {
   if (!follower_.InCgroup(event.path)) return;

@@ -70,6 +70,8 @@ class Session : public model::EventSink, public model::IntervalSink {
  private:
   void OpenWindow(Nanos time);
   void Seed(model::Pid pid, model::Tid tid, Nanos born);
+  bool TellsOfThePast(Nanos time) const { return !options_.live && time < begin_; }
+  void SeedRecorded(model::Pid pid, model::Tid tid, const model::Comm& comm, bool kernel_thread);
   void AdoptProcess(model::Pid pid, Nanos time);
   void OnExec(const model::CommChange& event);
   void Keep(model::Interval interval);

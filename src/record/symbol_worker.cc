@@ -14,7 +14,8 @@ namespace offcpu::record {
 using model::SymbolFrame;
 
 SymbolWorker::SymbolWorker(symbolize::Options options)
-    : symbolizer_(std::move(options)),
+    : live_(options.live),
+      symbolizer_(std::move(options)),
       named_stacks_{{{model::FrameKind::kMarker, false, "[asleep before the start]", ""}}},
       thread_([this] { Run(); }) {}
 
@@ -48,7 +49,7 @@ void SymbolWorker::Finish() {
 
 void SymbolWorker::Run() {
   const sched_param param{};
-  ::sched_setscheduler(0, SCHED_IDLE, &param);
+  if (live_) ::sched_setscheduler(0, SCHED_IDLE, &param);
   ::pthread_setname_np(::pthread_self(), "symbolize");
   std::unique_lock lock(mutex_);
   for (;;) {

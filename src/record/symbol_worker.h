@@ -40,6 +40,7 @@ struct NewcomerInfo {
 // still have names. The drain thread hands over whole batches and never waits for it.
 class SymbolWorker {
  public:
+  // Of a recording that is imported, names are all that is waited for: at ordinary priority.
   explicit SymbolWorker(symbolize::Options options);
   ~SymbolWorker();
 
@@ -71,6 +72,8 @@ class SymbolWorker {
 
   // Ids of stacks that came with names; far above those of the drain thread's stack table.
   static constexpr model::StackId kNamedStacks = kAsleepBefore;
+
+  const bool live_;
 
   // Owned by the thread until Finish().
   symbolize::Symbolizer symbolizer_;

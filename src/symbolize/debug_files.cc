@@ -22,19 +22,8 @@ std::array<uint32_t, 256> MakeCrcTable() {
   return table;
 }
 
-std::string Hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
 std::string BuildIdPath(const std::string& debug_directory, const std::string& build_id) {
-  const std::string hex = Hex(build_id);
+  const std::string hex = HexOf(build_id);
   return debug_directory + "/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug";
 }
 
@@ -77,6 +66,17 @@ std::optional<uint32_t> DebugLinkChecksum(int fd) {
     }
     offset += count;
   }
+}
+
+std::string HexOf(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
 }
 
 std::optional<DebugFile> FindDebugFile(const ElfFile& stripped, const DebugPlaces& places) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "symbolize/elf_file.h"
 
@@ -31,6 +32,9 @@ std::optional<DebugFile> FindDebugFile(const ElfFile& stripped, const DebugPlace
 std::optional<DebugFile> FindSharedDebugFile(const std::string& debug_file, const std::string& name,
                                              const std::string& build_id,
                                              const std::string& debug_directory);
+
+// The bytes of a build-id as in file names: two hexadecimal digits each.
+std::string HexOf(std::string_view bytes);
 
 // The checksum that .gnu_debuglink uses; nothing when the file can't be read.
 std::optional<uint32_t> DebugLinkChecksum(int fd);

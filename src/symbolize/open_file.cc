@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdio>
+#include <vector>
 
 namespace offcpu::symbolize {
 namespace {
@@ -54,8 +55,10 @@ Result<OpenedFile> OpenModuleFile(const std::string& proc, const model::Module& 
   if (module.inode == 0) return Failed("open " + module.path + ": its inode is not known");
   const std::string path = StripDeleted(module.path);
   const std::string process = proc + "/" + std::to_string(module.pid);
-  const std::array<std::string, 3> places{MapFilesPath(process, module), process + "/root" + path,
-                                          path};
+  std::vector<std::string> places{path};
+  if (!proc.empty()) {
+    places = {MapFilesPath(process, module), process + "/root" + path, path};
+  }
   Error reason;
   for (const std::string& place : places) {
     auto file = OpenRegularFile(place);

@@ -31,10 +31,10 @@ inline Result<OpenedFile> OpenRegularFile(const std::string& path) {
 }
 
 // The file that `module` was mapped from: through PROC/PID/map_files, else PROC/PID/root, else its
-// path as this process sees it (the process may be gone). Device and inode must be the module's, so
-// a file put in its place later is refused; only on file systems whose device numbers in stat and
-// in /proc/PID/maps differ (btrfs, overlayfs) the inode alone decides. An error tells the last
-// reason.
+// path as this process sees it (the process may be gone; with an empty `proc` only there). Device
+// and inode must be the module's, so a file put in its place later is refused; only on file systems
+// whose device numbers in stat and in /proc/PID/maps differ (btrfs, overlayfs) the inode alone
+// decides. An error tells the last reason.
 Result<OpenedFile> OpenModuleFile(const std::string& proc, const model::Module& module);
 
 // `path` without the " (deleted)" that the kernel appends.

@@ -94,7 +94,11 @@ void Symbolizer::Impl::Warn(std::string sentence) {
 
 const KernelSymbols& Symbolizer::Impl::Kernel() {
   if (kernel != nullptr) return *kernel;
-  auto read = KernelSymbols::Read(options.proc + "/kallsyms");
+  if (!options.live && options.kallsyms.empty()) {
+    kernel = std::make_unique<KernelSymbols>();
+    return *kernel;
+  }
+  auto read = KernelSymbols::Read(options.live ? options.proc + "/kallsyms" : options.kallsyms);
   if (!read) {
     Warn("kernel functions have no names: " + read.error().message);
     kernel = std::make_unique<KernelSymbols>();
@@ -138,7 +142,8 @@ void Symbolizer::Impl::AppendKernelFrames(const model::RawStack& stack,
 ModuleEntry Symbolizer::Impl::MakeEntry(const model::Module& module) {
   ModuleEntry entry;
   entry.name = ModuleName(module);
-  if (module.path == "[vdso]" && !IsForeignVdso(module)) {
+  const bool known_vdso = options.live || options.same_kernel;
+  if (module.path == "[vdso]" && known_vdso && !IsForeignVdso(module)) {
     entry.kind = ModuleEntry::Kind::kVdso;
     entry.file = files.Vdso();
   } else if (module.path == "[vsyscall]") {
@@ -169,7 +174,9 @@ bool Symbolizer::Impl::NeedsPerfMap(const ModuleEntry* entry) {
   return entry->kind == ModuleEntry::Kind::kFile && !LoadedFile(entry)->is_elf();
 }
 
+// Null: no perf map is looked for.
 JitProcess* Symbolizer::Impl::Process(model::Pid pid) {
+  if (!options.live) return nullptr;
   std::unique_ptr<JitProcess>& place = processes[pid];
   if (place == nullptr) {
     place = std::make_unique<JitProcess>(options.proc, pid, held_roots < kMaxHeldRoots);
@@ -180,7 +187,8 @@ JitProcess* Symbolizer::Impl::Process(model::Pid pid) {
 
 SymbolFrame Symbolizer::Impl::JitFrame(const model::RawFrame& frame, bool leaf,
                                        const ModuleEntry* entry, JitProcess* process) {
-  const std::string_view name = process->Find(leaf ? frame.address : frame.address - 1);
+  const std::string_view name =
+      process == nullptr ? "" : process->Find(leaf ? frame.address : frame.address - 1);
   if (!name.empty()) return {FrameKind::kJit, false, std::string(name), "[jit]"};
   // Addresses that belong to nothing come from broken chains. They say nothing, and any number of
   // them would make any number of different stacks.
@@ -207,6 +215,7 @@ void Symbolizer::Impl::AppendUserFrames(const model::RawStack& stack,
 }
 
 void Symbolizer::Impl::UpdatePerfMap(const model::RawStack& stack) {
+  if (!options.live) return;
   const bool needed = std::any_of(
       stack.frames.begin(), stack.frames.end(),
       [&](const model::RawFrame& frame) { return NeedsPerfMap(FindModule(frame.module)); });

@@ -13,6 +13,14 @@ struct Options {
   bool inlines = true;         // expand inlined functions where DWARF has them
   std::string proc = "/proc";  // tests lay out their own
   std::string debug_directory = "/usr/lib/debug";
+
+  // False: the stacks are from a recording. Then nothing is looked up of this machine's processes,
+  // and files are those with the build-id that the recording names.
+  bool live = true;
+  std::string below;         // not live: where the files of the recording's machine lie; may be ""
+  std::string kallsyms;      // not live: the recorded kernel's; "": kernel addresses stay
+  bool same_host = false;    // not live: files without build-id are told by device and inode
+  bool same_kernel = false;  // not live: the vdso is this kernel's
 };
 
 // Addresses to names. Used by one thread at a time. Prepare() is called soon after a stack was

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "symbolize/recorded_file.h"
 #include "symbolize/vdso.h"
 
 namespace offcpu::symbolize {
@@ -55,7 +56,22 @@ std::vector<model::SymbolFrame> UserFile::MakeFrames(uint64_t offset, bool leaf)
   return frames;
 }
 
+// A file of a recording: it is looked for when a stack needs it.
+UserFile* UserFiles::AddRecorded(const model::Module& module, const std::string& name) {
+  const Key key{module.device_major,
+                module.device_minor,
+                module.inode,
+                module.path + '\0' + module.build_id,
+                0,
+                0,
+                0};
+  std::unique_ptr<UserFile>& place = files_[key];
+  if (place == nullptr) place = std::make_unique<UserFile>(module, name);
+  return place.get();
+}
+
 UserFile* UserFiles::Add(const model::Module& module, const std::string& name) {
+  if (!options_.live) return AddRecorded(module, name);
   auto file = OpenModuleFile(options_.proc, module);
   Key key{module.device_major, module.device_minor, module.inode, {}, 0, 0, 0};
   if (file) {
@@ -105,6 +121,7 @@ UserFile* UserFiles::Vdso() {
 
 Result<UniqueFd> UserFiles::TakeFile(UserFile* file) const {
   if (file == vdso_.get()) return CopyVdso();
+  if (!options_.live) return OpenRecordedFile(options_, file->module_);
   if (file->held_ && file->held_->fd) {
     UniqueFd copy(::fcntl(file->held_->fd.get(), F_DUPFD_CLOEXEC, 0));
     if (!copy) return SystemError("duplicate the descriptor of " + file->module_.path);
@@ -132,7 +149,9 @@ void UserFiles::Load(UserFile* file) {
   load.inlines = options_.inlines;
   load.debug_info_limit = kMaxDebugInfo - debug_info_held_;
   load.places.debug_directory = options_.debug_directory;
-  load.places.process_root = options_.proc + "/" + std::to_string(file->module_.pid) + "/root";
+  load.places.process_root = options_.live
+                                 ? options_.proc + "/" + std::to_string(file->module_.pid) + "/root"
+                                 : options_.below;
   const std::string path = StripDeleted(file->module_.path);
   load.places.module_directory =
       path.substr(0, path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));

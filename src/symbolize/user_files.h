@@ -82,6 +82,7 @@ class UserFiles {
     bool operator<(const Key& other) const { return Fields() < other.Fields(); }
   };
 
+  UserFile* AddRecorded(const model::Module& module, const std::string& name);
   UserFile* FindHeld(const model::Module& module);
   Result<UniqueFd> TakeFile(UserFile* file) const;
   void LimitHeldFiles();

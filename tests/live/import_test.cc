@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// A recording by perf, imported, says the same as one of ours that was made at the same time.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "profile/profile_file.h"
+#include "tests/support/live.h"
+#include "tests/support/live_view.h"
+
+namespace offcpu::live {
+namespace {
+
+class ImportTest : public LiveTest {
+ protected:
+  void SetUp() override {
+    LiveTest::SetUp();
+    if (IsSkipped()) return;
+    if (std::system("perf --version > /dev/null 2>&1") != 0)
+      GTEST_SKIP() << "perf is not installed";
+  }
+  static bool Run(const std::string& command) {
+    return std::system((command + " > /dev/null 2>&1").c_str()) == 0;
+  }
+};
+
+TEST_F(ImportTest, ARecordingByPerfHasTheSameWaits) {
+  Program program("futex", {"20", "2000000"});
+  OFFCPU_AWAIT_READY(program);
+  const std::string data = NewFile();
+  Child::Options options;
+  options.arguments = {"perf", "record",    "-q",
+                       "-k",   "mono",      "-a",
+                       "-g",   "-e",        "sched:sched_switch,sched:sched_wakeup",
+                       "-o",   data,        "-D",
+                       "-1",   "--control", "fd:0,1"};
+  Child perf(options);
+  perf.Write("enable\n");
+  const auto answer = perf.ReadLine();
+  if (!answer) GTEST_SKIP() << "perf record does not work here, or knows no --control";
+  ASSERT_TRUE(answer->starts_with("ack")) << *answer;
+  const Session session = Record(program);
+  perf.Signal(SIGINT);
+  perf.Wait();
+
+  const std::string imported = NewFile();
+  ASSERT_TRUE(Run(OffcpuPath() + " import --reasons all -o " + imported + " " + data));
+  const auto profile = profile::ReadProfileFile(imported);
+  ASSERT_TRUE(profile) << profile.error().message;
+  const pid_t waiter = program.tid("waiter");
+  const Found ours = Find(session.profile, waiter, "WaitForLock");
+  const Found theirs = Find(*profile, waiter, "WaitForLock");
+  EXPECT_EQ(theirs.intervals, ours.intervals);
+  // Both clocks are CLOCK_MONOTONIC, read one after the other in the same switch.
+  const auto difference = static_cast<double>(theirs.observed) - static_cast<double>(ours.observed);
+  EXPECT_LT(std::abs(difference), 50e3 * static_cast<double>(ours.intervals));
+  ExpectLeaves(*profile, theirs, "WaitForLock", "futex_wait", model::kTaskInterruptible);
+}
+
+}  // namespace
+}  // namespace offcpu::live
