@@ -172,7 +172,9 @@ Result<void> Recorder::Impl::Start() {
 
 Result<void> Recorder::Impl::AdjustCover() {
   for (model::Cpu cpu : session->TakeIdleBreaks()) {
+    const size_t covered_before = source->covered_cpus().size();
     if (auto covered = source->CoverIdle(cpu); !covered) return covered.error();
+    if (source->covered_cpus().size() == covered_before) continue;
     LogVerbose(fmt::format("switch records on CPU {} too: its idle task is hidden", cpu));
   }
   for (model::Cpu cpu : source->undecided_cpus()) {

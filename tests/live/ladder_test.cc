@@ -98,7 +98,9 @@ class LadderTest : public LiveTest, public ::testing::WithParamInterface<Rung> {
     if (std::string_view(rung.target) == "all") {
       words.insert(words.end(), {"-a", "-d", "300ms"});
     } else {
-      words.insert(words.end(), {"--", "sleep", "0.3"});
+      // Where the idle task is seen: tracefs has no other means to see a sleeper come back.
+      words.insert(words.end(),
+                   {"--", "taskset", "-c", std::to_string(Cpus().front()), "sleep", "0.3"});
     }
     return words;
   }

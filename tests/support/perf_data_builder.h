@@ -48,6 +48,7 @@ class PerfDataBuilder {
               const std::vector<uint64_t>& chain = {}) {
     std::string raw(64, '\0');
     PutAt<uint16_t>(&raw, 0, kSwitchConfig);
+    PutAt<int32_t>(&raw, 4, prev);  // common_pid
     std::memcpy(raw.data() + 8, "name", 4);
     PutAt<int32_t>(&raw, 24, prev);
     PutAt<int32_t>(&raw, 28, 120);

@@ -93,7 +93,8 @@ bool SampleReader::ReadSwitch(std::span<const std::byte> raw,
                               const kernel_compat::SwitchFormat& format, model::Switch* event) {
   kernel_compat::FieldLayout location = format.prev_comm;  // of a dynamic name, a number
   if (location.kind == kernel_compat::FieldKind::kPlain) location = {};
-  const auto native = Native(raw, {format.prev_pid, format.prev_state, format.next_pid, location});
+  const auto native = Native(
+      raw, {format.common_pid, format.prev_pid, format.prev_state, format.next_pid, location});
   return kernel_compat::ReadSwitch(native, format, event) && PossiblePid(event->prev_tid) &&
          PossiblePid(event->next_tid);
 }
