@@ -157,7 +157,7 @@ expect_status 64
 # --- the Makefile ---
 
 build=$(dirname "$OFFCPU")
-built_make() { run_any make -C "$TOP" -o "$build/offcpu" "O=$build" "$@"; }
+built_make() { run_any make -C "$TOP" -o "$build/offcpu" -o "$build/bpf.so" "O=$build" "$@"; }
 
 it 'make says in one line which library is missing, and what to do'
 run_any env PKG_CONFIG_LIBDIR="$PWD/none" PKG_CONFIG_PATH= make -C "$TOP" --no-print-directory "O=$PWD/no-libs"

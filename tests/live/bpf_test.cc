@@ -96,6 +96,7 @@ TEST_P(BpfTest, PipePingPongIsCountedToTheLastSwitch) {
     const pid_t tid = program.tid(name);
     const Found found = Find(session.profile, tid, "WaitInPipe");
     EXPECT_GT(found.intervals, 0U);
+    if (IsRealTimeKernel()) continue;  // the pipe's lock is slept for as well, in state D
     ExpectPlace(session.profile, found, "WaitInPipe", "pipe_read");
     ExpectMeasured(session.profile, tid, found, program.Waits(name).second);
   }

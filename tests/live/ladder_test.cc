@@ -143,7 +143,7 @@ TEST_P(LadderTest, TheBestSourceThatIsLeftIsTakenAndTheNextRungIsNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rungs, LadderTest, ::testing::ValuesIn(kRungs),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& rung) { return std::string(rung.param.name); });
 
 }  // namespace
 }  // namespace offcpu::live
