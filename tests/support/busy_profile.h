@@ -67,7 +67,8 @@ class BusyRecording {
   }
 
   void AddTo(profile::Builder* builder) const {
-    for (const Item& item : items_) builder->Add(item.interval, item.parts, model::MakeComm(item.process));
+    for (const Item& item : items_)
+      builder->Add(item.interval, item.parts, model::MakeComm(item.process));
   }
 
   profile::Profile Build() const {

@@ -205,9 +205,9 @@ void ExpectConserved(const Profile& profile) {
 }
 
 uint64_t HiddenIntervals(const Profile& profile) {
-  const bool hides =
-      NoteCount(profile, "covered_cpus") > 0 || NoteCount(profile, "hidden_idle_cpus") > 0 ||
-      (profile.origin.backend == "bpf" && NoteCount(profile, "hidden_switches") > 0);
+  const bool hides = NoteCount(profile, "covered_cpus") > 0 ||
+                     NoteCount(profile, "hidden_idle_cpus") > 0 ||
+                     (profile.origin.backend == "bpf" && NoteCount(profile, "hidden_switches") > 0);
   return hides ? NoteCount(profile, "hidden_intervals") : 0;
 }
 

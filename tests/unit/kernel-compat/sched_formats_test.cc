@@ -110,8 +110,8 @@ TEST_P(EverySwitchFixture, RefusesARecordShorterThanItsFields) {
   EXPECT_TRUE(ReadSwitch(record.bytes(), *format, &out));
 }
 
-// A real-time kernel's extra common bytes move every field: with another kernel's format, all of them
-// would be read at wrong places.
+// A real-time kernel's extra common bytes move every field: with another kernel's format, all of
+// them would be read at wrong places.
 TEST_P(EverySwitchFixture, RefusesARecordWhereSomebodyElseRanThanLeaves) {
   const SwitchFixture& kernel = GetParam();
   const auto format =

@@ -60,7 +60,8 @@ class BuilderTest : public ::testing::Test {
   }
 
   void Add(const model::Interval& interval, Nanos runqueue = 0) {
-    builder_->Add(interval, {interval.duration() - runqueue, runqueue, 0}, model::MakeComm("server"));
+    builder_->Add(interval, {interval.duration() - runqueue, runqueue, 0},
+                  model::MakeComm("server"));
   }
 
   Profile Build() {
