@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -13,31 +12,12 @@
 #include "base/files.h"
 #include "profile/profile_file.h"
 #include "tests/support/live.h"
+#include "tests/support/sysctl.h"
 
 namespace offcpu::live {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A sysctl that has another value while it lives.
-class Sysctl {
- public:
-  Sysctl(std::string path, const std::string& value) : path_(std::move(path)) {
-    before_ = ReadSmallFile(path_).value_or("");
-    std::ofstream(path_) << value;
-  }
-  ~Sysctl() { std::ofstream(path_) << before_; }
-  Sysctl(const Sysctl&) = delete;
-  Sysctl& operator=(const Sysctl&) = delete;
-
-  bool Has(std::string_view value) const {
-    return Trim(ReadSmallFile(path_).value_or("")) == value;
-  }
-
- private:
-  std::string path_;
-  std::string before_;
-};
 
 struct Rung {
   const char* name;
