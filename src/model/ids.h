@@ -10,6 +10,11 @@ using Pid =
 using Tid = int32_t;  // a thread (the kernel's pid); 0 is a CPU's idle task
 using Cpu = int32_t;
 
+// PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h). A larger id in a record means that its
+// fields were read at wrong places.
+constexpr Tid kMaxTid = 1 << 22;
+constexpr bool IsPossibleTid(int64_t id) { return id >= 0 && id <= kMaxTid; }
+
 // Position of a raw stack in the recorder's table; 0 is "no stack".
 using StackId = uint32_t;
 

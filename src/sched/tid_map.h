@@ -11,9 +11,6 @@
 
 namespace offcpu::sched {
 
-// PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h); no tid is larger.
-constexpr model::Tid kMaxTid = 1 << 22;
-
 // From tid to a small value, 0 when unset. Two look-ups in memory that grows in pages of ids, no
 // hashing: it is asked twice for every context switch.
 class TidMap {
@@ -25,7 +22,7 @@ class TidMap {
   }
 
   void Set(model::Tid tid, uint32_t value) {
-    OFFCPU_CHECK(tid >= 0 && tid <= kMaxTid);
+    OFFCPU_CHECK(model::IsPossibleTid(tid));
     const size_t page = Index(tid) / kPageSize;
     if (page >= pages_.size()) pages_.resize(page + 1);
     if (!pages_[page]) pages_[page] = std::make_unique<Page>();

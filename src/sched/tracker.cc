@@ -112,7 +112,7 @@ void Tracker::OnExecTakesOver(Tid old_tid, Tid leader, model::ThreadRow leader_r
 }
 
 Tracker::Thread* Tracker::Find(Tid tid, model::Pid pid) {
-  if (tid <= 0 || tid > kMaxTid) return nullptr;
+  if (tid == 0 || !model::IsPossibleTid(tid)) return nullptr;
   const uint32_t slot = slots_.Get(tid);
   if (slot == kIgnored) return nullptr;
   if (slot != 0) return &threads_[slot];
@@ -123,7 +123,7 @@ Tracker::Thread* Tracker::Find(Tid tid, model::Pid pid) {
 }
 
 bool Tracker::Follows(Tid tid) const {
-  const uint32_t slot = tid > 0 && tid <= kMaxTid ? slots_.Get(tid) : 0;
+  const uint32_t slot = tid != 0 && model::IsPossibleTid(tid) ? slots_.Get(tid) : 0;
   return slot != 0 && slot != kIgnored;
 }
 
@@ -299,76 +299,6 @@ void Tracker::OnLoss(const model::Loss& loss) {
   cpu.loss_until = loss.to;
   loss_until_ = 0;
   for (const CpuState& each : cpus_) loss_until_ = std::max(loss_until_, each.loss_until);
-}
-
-// ---- threads that the kernel tracks -------------------------------------------------------------
-
-// Ends what is known of the thread from /proc or its birth, at its first switch in the window.
-void Tracker::EndHere(Thread& thread, Nanos time, model::HandOver::Before before) {
-  if (thread.state == State::kElsewhere) {
-    EndUnknown(thread, time);  // another thread of this id, whose account was lost
-  } else if (before == model::HandOver::kRan &&
-             (thread.state == State::kInitial || thread.state == State::kRunning)) {
-    // The kernel saw every switch since the window's start, and this is the first.
-    AccountOf(thread).on_cpu += InWindow(thread.since, time);
-  } else if (before != model::HandOver::kWasOff) {
-    EndHidden(thread, time);
-  } else {
-    EndBeforeSwitchIn(thread, time);
-  }
-}
-
-void Tracker::OnHandOver(const model::HandOver& event) {
-  if (event.fresh && Follows(event.tid)) Release(threads_[slots_.Get(event.tid)], event.time);
-  Thread* thread = Find(event.tid, event.pid);
-  if (thread == nullptr) return;
-  if (event.fresh) {
-    thread->born = thread->since = std::max(event.time, window_start_);
-    if (AccountOf(*thread).lives == 0) AccountOf(*thread).first = thread->born;
-  }
-  if (event.wakeup != 0) OnWakeup({event.wakeup, 0, event.tid});
-  EndHere(*thread, event.time, event.before);
-  thread->state = State::kElsewhere;
-  thread->since = std::max(event.time, thread->since);
-  thread->wakeup = 0;
-}
-
-void Tracker::OnTrackedInterval(const model::TrackedInterval& tracked) {
-  const Thread* thread = Find(tracked.tid, tracked.pid);
-  if (thread == nullptr) return;
-  model::Interval interval = tracked.interval;
-  interval.thread = thread->row;
-  const model::StackIds stacks =
-      tracked.chain.present ? stacks_.Intern(tracked.pid, tracked.chain) : model::StackIds{};
-  interval.kernel_stack = stacks.kernel;
-  interval.user_stack = stacks.user;
-  intervals_.OnInterval(interval);
-}
-
-bool Tracker::OnAccount(const model::TrackedAccount& tracked) {
-  Thread* thread = Find(tracked.tid, tracked.pid);
-  if (thread == nullptr) return false;
-  if (thread->state != State::kElsewhere) EndUnknown(*thread, tracked.from);  // hand-over lost
-  Account& sum = AccountOf(*thread);
-  const Account& account = tracked.account;
-  sum.on_cpu += account.on_cpu;
-  sum.blocked.sleeping += account.blocked.sleeping;
-  sum.blocked.runqueue += account.blocked.runqueue;
-  sum.blocked.unsplit += account.blocked.unsplit;
-  sum.runnable += account.runnable;
-  sum.preempted += account.preempted;
-  sum.unknown += account.unknown;
-  sum.voluntary_switches += account.voluntary_switches;
-  sum.involuntary_switches += account.involuntary_switches;
-  sum.switch_ins += account.switch_ins;
-  counters_.lost_intervals += tracked.lost_intervals;
-  counters_.lost_time += tracked.lost_time;
-  counters_.hidden_intervals += tracked.hidden_intervals;
-  counters_.hidden_time += tracked.hidden_time;
-  thread->state = State::kElsewhere;
-  thread->since = std::max(tracked.to, thread->since);
-  if (tracked.ended) Release(*thread, thread->since);
-  return true;
 }
 
 // ---- where time goes ----------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "source/perf/record.h"
+#include "source/task_bodies.h"
 
 namespace offcpu::source::perf {
 model::Tid PidTranslator::Learn(model::Tid raw, model::Tid seen) {
@@ -55,7 +56,7 @@ void Decoder::DecodeSample(std::span<const std::byte> record, EventKind kind, Na
     case EventKind::kWakeup: {
       model::Tid tid = 0;
       const auto result = kernel_compat::ReadWakeup(raw, options_.wakeup_format, &tid);
-      if (result == kernel_compat::WakeupRecord::kTooShort || !PossiblePid(tid)) {
+      if (result == kernel_compat::WakeupRecord::kTooShort || !model::IsPossibleTid(tid)) {
         ++counters_.malformed;
       } else if (result == kernel_compat::WakeupRecord::kWakeup) {
         sink.OnWakeup({time, cpu, pids_.Translate(tid)});
@@ -64,7 +65,7 @@ void Decoder::DecodeSample(std::span<const std::byte> record, EventKind kind, Na
     }
     case EventKind::kCgroupAttach: {
       const auto move = kernel_compat::ReadCgroupAttach(raw, options_.cgroup_format);
-      if (!move || !PossiblePid(move->tid)) {
+      if (!move || !model::IsPossibleTid(move->tid)) {
         ++counters_.malformed;
       } else {
         sink.OnCgroupMove({time, pids_.Translate(move->tid), move->path});
@@ -82,7 +83,7 @@ void Decoder::DecodeSwitch(std::span<const std::byte> raw, const SampleHead& hea
                            model::EventSink& sink) {
   model::Switch event;
   if (!kernel_compat::ReadSwitch(raw, options_.switch_format, &event) ||
-      !PossiblePid(event.prev_tid) || !PossiblePid(event.next_tid)) {
+      !model::IsPossibleTid(event.prev_tid) || !model::IsPossibleTid(event.next_tid)) {
     ++counters_.malformed;
     return;
   }
@@ -107,20 +108,15 @@ bool Decoder::DecodeOther(std::span<const std::byte> record, Nanos time, model::
     case PERF_RECORD_SWITCH_CPU_WIDE:
       // Written by the thread itself: in the trailer it is the one that comes, or goes (A12).
       if ((header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0) return true;
-      if (!PossiblePid(current_tid)) return current_tid == -1;
+      if (!model::IsPossibleTid(current_tid)) return current_tid == -1;
       sink.OnSwitchIn({time, cpu, current_tid});
       return true;
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT: {
       model::Fork fork;
       fork.time = time;
-      fork.pid = body.Read<int32_t>();
-      fork.parent_pid = body.Read<int32_t>();
-      fork.tid = body.Read<int32_t>();
-      fork.parent_tid = body.Read<int32_t>();
-      if (!body.ok()) return false;
-      if (fork.pid <= 0 || fork.tid <= 0) return true;  // outside our pid namespace
-      if (!PossiblePid(fork.pid) || !PossiblePid(fork.tid)) return false;
+      const TaskBody read = ReadForkBody(body, &fork);
+      if (read != TaskBody::kRead) return read == TaskBody::kForeign;
       if (header.type == PERF_RECORD_FORK) {
         sink.OnFork(fork);
       } else {
@@ -132,13 +128,8 @@ bool Decoder::DecodeOther(std::span<const std::byte> record, Nanos time, model::
       model::CommChange change;
       change.time = time;
       change.cpu = cpu;
-      change.pid = body.Read<int32_t>();
-      change.tid = body.Read<int32_t>();
-      change.exec = (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
-      change.comm = model::MakeComm(body.TakeString());
-      if (!body.ok()) return false;
-      if (change.pid <= 0 || change.tid <= 0) return true;
-      if (!PossiblePid(change.pid) || !PossiblePid(change.tid)) return false;
+      const TaskBody read = ReadCommBody(body, header.misc, &change);
+      if (read != TaskBody::kRead) return read == TaskBody::kForeign;
       sink.OnCommChange(change);
       return true;
     }
@@ -157,7 +148,7 @@ bool Decoder::DecodeOther(std::span<const std::byte> record, Nanos time, model::
       map.path = body.TakeString();
       if (!body.ok()) return false;
       if (map.pid <= 0) return true;
-      if (!PossiblePid(map.pid)) return false;
+      if (!model::IsPossibleTid(map.pid)) return false;
       sink.OnMap(map);
       return true;
     }

@@ -32,10 +32,6 @@ struct RecordTrailer {
   uint64_t identifier;
 };
 
-// PID_MAX_LIMIT (include/linux/threads.h). A larger id means that fields were read at wrong places.
-constexpr int64_t kMaxPid = 1 << 22;
-constexpr bool PossiblePid(int64_t pid) { return pid >= 0 && pid <= kMaxPid; }
-
 // Zeros when there is not even a header.
 inline perf_event_header HeaderOf(std::span<const std::byte> record) {
   perf_event_header header{};

@@ -89,13 +89,13 @@ bool SwitchDecoder::DecodeSwitchRecord(std::span<const std::byte> record, Nanos 
   if (!ReadTrailer(record, &trailer)) return false;
   // -1: a thread that was reaped already, and runs for the last time.
   const bool reaped = trailer.tid == -1;
-  if (!reaped && !PossiblePid(trailer.tid)) return false;
+  if (!reaped && !model::IsPossibleTid(trailer.tid)) return false;
   model::Tid other = kNobody;
   if (header.type == PERF_RECORD_SWITCH_CPU_WIDE) {
     Bytes body(BodyOf(record));
     body.Skip(4);  // next_prev_pid
     other = body.Read<int32_t>();
-    if (!body.ok() || (other != kNobody && !PossiblePid(other))) return false;
+    if (!body.ok() || (other != kNobody && !model::IsPossibleTid(other))) return false;
   }
   CpuState& state = CpuAt(cpu);
   ++counters_.events;

@@ -6,14 +6,13 @@
 #include <algorithm>
 
 #include "source/replay/file_bytes.h"
+#include "source/task_bodies.h"
 
 namespace offcpu::source::replay {
 namespace {
 
 constexpr uint32_t kDefaultMaxStack = 127;  // PERF_MAX_STACK_DEPTH
 constexpr uint32_t kProtExec = 4;
-
-bool PossiblePid(int64_t pid) { return pid >= 0 && pid <= kMaxPid; }
 
 }  // namespace
 
@@ -90,7 +89,7 @@ bool PerfDecoder::DecodeSwitch(Nanos time, model::Cpu cpu, const EventTable::Eve
   if (!samples_.ReadSwitch(parts.raw, reader_.events().switch_format(), &out)) return false;
   out.time = time;
   // A reaped thread's head says -1 at its last switch-out; prev_pid still tells who it was (E1).
-  out.prev_pid = parts.pid > 0 && parts.pid <= kMaxPid ? parts.pid : -1;
+  out.prev_pid = parts.pid > 0 && model::IsPossibleTid(parts.pid) ? parts.pid : -1;
   out.chain = ChainOf(event, parts);
   out.cpu = CpuFor(out.prev_tid, cpu, sink);
   if (out.cpu < 0) return false;
@@ -156,7 +155,7 @@ bool PerfDecoder::DecodeOther(Nanos time, const EventTable::Event& event,
 bool PerfDecoder::DecodeSwitchRecord(Nanos time, const Record& record, const Trailer& trailer,
                                      model::EventSink& sink) {
   const bool is_out = (record.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
-  if (!PossiblePid(trailer.tid)) return trailer.tid == -1;
+  if (!model::IsPossibleTid(trailer.tid)) return trailer.tid == -1;
   if (is_out && plan_.tracepoint) return true;
   const model::Cpu cpu = CpuFor(trailer.tid, trailer.cpu, sink);
   if (cpu < 0) return false;
@@ -168,7 +167,7 @@ bool PerfDecoder::DecodeSwitchRecord(Nanos time, const Record& record, const Tra
   out.time = time;
   out.cpu = cpu;
   out.prev_tid = trailer.tid;
-  out.prev_pid = trailer.pid > 0 && trailer.pid <= kMaxPid ? trailer.pid : -1;
+  out.prev_pid = trailer.pid > 0 && model::IsPossibleTid(trailer.pid) ? trailer.pid : -1;
   const bool runs_on = (record.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
   out.prev_state = runs_on ? model::kTaskRunning : model::kTaskUnknownState;
   if (!runs_on && exiting_.erase(out.prev_tid) > 0) out.prev_state = model::kTaskDead;
@@ -176,7 +175,7 @@ bool PerfDecoder::DecodeSwitchRecord(Nanos time, const Record& record, const Tra
     FileBytes body(record.body(), reader_.swap());
     body.Skip(4);  // process
     const auto next = body.Read<int32_t>();
-    if (PossiblePid(next)) out.next_tid = next;
+    if (model::IsPossibleTid(next)) out.next_tid = next;
   }
   const auto at = static_cast<size_t>(std::max(trailer.cpu, 0));
   if (at < pending_.size() && pending_[at].tid == out.prev_tid) {
@@ -196,13 +195,8 @@ bool PerfDecoder::DecodeTask(Nanos time, const Record& record, model::EventSink&
   FileBytes body(record.body(), reader_.swap());
   model::Fork fork;
   fork.time = time;
-  fork.pid = body.Read<int32_t>();
-  fork.parent_pid = body.Read<int32_t>();
-  fork.tid = body.Read<int32_t>();
-  fork.parent_tid = body.Read<int32_t>();
-  if (!body.ok()) return false;
-  if (fork.pid <= 0 || fork.tid <= 0) return true;  // outside of the recorder's pid namespace
-  if (!PossiblePid(fork.pid) || !PossiblePid(fork.tid)) return false;
+  const TaskBody read = ReadForkBody(body, &fork);
+  if (read != TaskBody::kRead) return read == TaskBody::kForeign;
   if (record.type == PERF_RECORD_FORK) {
     sink.OnFork(fork);
   } else {
@@ -218,13 +212,8 @@ bool PerfDecoder::DecodeComm(Nanos time, const Record& record, const Trailer& tr
   FileBytes body(record.body(), reader_.swap());
   model::CommChange change;
   change.time = time;
-  change.pid = body.Read<int32_t>();
-  change.tid = body.Read<int32_t>();
-  change.exec = (record.misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
-  change.comm = model::MakeComm(body.TakeString());
-  if (!body.ok()) return false;
-  if (change.pid <= 0 || change.tid <= 0) return true;
-  if (!PossiblePid(change.pid) || !PossiblePid(change.tid)) return false;
+  const TaskBody read = ReadCommBody(body, record.misc, &change);
+  if (read != TaskBody::kRead) return read == TaskBody::kForeign;
   change.cpu = time == 0 ? trailer.cpu : CpuFor(change.tid, trailer.cpu, sink);
   sink.OnCommChange(change);
   return true;
@@ -259,7 +248,7 @@ bool PerfDecoder::DecodeMap(Nanos time, const Record& record, model::EventSink& 
   map.path = body.TakeString();
   if (!body.ok()) return false;
   if (map.pid <= 0 || !executable) return true;
-  if (!PossiblePid(map.pid)) return false;
+  if (!model::IsPossibleTid(map.pid)) return false;
   if (build_id.empty()) {
     const auto& known = reader_.features().build_ids;
     const auto found = known.find(std::string(map.path));

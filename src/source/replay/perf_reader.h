@@ -21,8 +21,6 @@ namespace offcpu::source::replay {
 
 // No machine has more CPUs; a larger number is damage.
 constexpr model::Cpu kMaxCpus = 1 << 16;
-// PID_MAX_LIMIT (include/linux/threads.h). A larger id means damage.
-constexpr int64_t kMaxPid = 1 << 22;
 
 // What was seen while reading.
 struct PerfSeen {

@@ -11,22 +11,6 @@
 namespace offcpu::source::replay {
 namespace {
 
-bool PossiblePid(int64_t pid) { return pid >= 0 && pid <= kMaxPid; }
-
-// Not a marker between contexts, and not the zero of a broken chain.
-bool IsFrame(uint64_t address) { return address - 1 < static_cast<uint64_t>(PERF_CONTEXT_MAX) - 1; }
-
-// The frames at the start, up to the first word that is none; four at a time, as there are dozens.
-std::span<const uint64_t> LeadingFrames(std::span<const uint64_t> words) {
-  size_t end = 0;
-  while (end + 4 <= words.size() && (IsFrame(words[end]) & IsFrame(words[end + 1]) &
-                                     IsFrame(words[end + 2]) & IsFrame(words[end + 3]))) {
-    end += 4;
-  }
-  while (end < words.size() && IsFrame(words[end])) ++end;
-  return words.first(end);
-}
-
 template <class T>
 void SwapAt(std::byte* at) {
   const T value = LoadInteger<T>(at, true);
@@ -95,8 +79,8 @@ bool SampleReader::ReadSwitch(std::span<const std::byte> raw,
   if (location.kind == kernel_compat::FieldKind::kPlain) location = {};
   const auto native = Native(
       raw, {format.common_pid, format.prev_pid, format.prev_state, format.next_pid, location});
-  return kernel_compat::ReadSwitch(native, format, event) && PossiblePid(event->prev_tid) &&
-         PossiblePid(event->next_tid);
+  return kernel_compat::ReadSwitch(native, format, event) &&
+         model::IsPossibleTid(event->prev_tid) && model::IsPossibleTid(event->next_tid);
 }
 
 kernel_compat::WakeupRecord SampleReader::ReadWakeup(std::span<const std::byte> raw,
@@ -104,34 +88,14 @@ kernel_compat::WakeupRecord SampleReader::ReadWakeup(std::span<const std::byte> 
                                                      model::Tid* tid) {
   const auto native = Native(raw, {format.pid, format.success});
   const auto result = kernel_compat::ReadWakeup(native, format, tid);
-  const bool wrong = result == kernel_compat::WakeupRecord::kWakeup && !PossiblePid(*tid);
+  const bool wrong = result == kernel_compat::WakeupRecord::kWakeup && !model::IsPossibleTid(*tid);
   return wrong ? kernel_compat::WakeupRecord::kTooShort : result;
 }
 
 // ---- call chains --------------------------------------------------------------------------------
 
 model::CallChain SampleReader::ReadChain(std::span<const std::byte> words, uint32_t max_stack) {
-  const std::span<const uint64_t> all = Addresses(words);
-  // Nearly every chain is the kernel's frames and then the user's; those are used where they lie.
-  std::span<const uint64_t> rest = all;
-  const auto skip = [&rest](uint64_t context) {
-    const bool there = !rest.empty() && rest.front() == context;
-    if (there) rest = rest.subspan(1);
-    return there;
-  };
-  model::CallChain chain;
-  if (skip(static_cast<uint64_t>(PERF_CONTEXT_KERNEL))) {
-    chain.kernel = LeadingFrames(rest);
-    rest = rest.subspan(chain.kernel.size());
-  }
-  if (skip(static_cast<uint64_t>(PERF_CONTEXT_USER))) {
-    chain.user = LeadingFrames(rest);
-    rest = rest.subspan(chain.user.size());
-  }
-  if (!rest.empty()) chain = CopyFrames(all);
-  chain.truncated = chain.kernel.size() + chain.user.size() >= max_stack;
-  chain.present = true;
-  return chain;
+  return splitter_.Split(Addresses(words), max_stack);
 }
 
 std::span<const uint64_t> SampleReader::Addresses(std::span<const std::byte> words) {
@@ -143,29 +107,6 @@ std::span<const uint64_t> SampleReader::Addresses(std::span<const std::byte> wor
     addresses_[i] = LoadInteger<uint64_t>(words.data() + i * sizeof(uint64_t), swap_);
   }
   return addresses_;
-}
-
-// A chain with frames of others, or with zeros in it, or in another order.
-model::CallChain SampleReader::CopyFrames(std::span<const uint64_t> all) {
-  frames_.clear();
-  size_t kernel_end = 0;
-  for (const bool kernel : {true, false}) {
-    auto context = static_cast<uint64_t>(PERF_CONTEXT_KERNEL);
-    for (const uint64_t address : all) {
-      if (address >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) {
-        context = address;
-      } else if (IsFrame(address) && context == static_cast<uint64_t>(kernel ? PERF_CONTEXT_KERNEL
-                                                                             : PERF_CONTEXT_USER)) {
-        frames_.push_back(address);
-      }
-    }
-    if (kernel) kernel_end = frames_.size();
-  }
-  const std::span<const uint64_t> frames(frames_);
-  model::CallChain chain;
-  chain.kernel = frames.first(kernel_end);
-  chain.user = frames.subspan(kernel_end);
-  return chain;
 }
 
 }  // namespace offcpu::source::replay

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "kernel-compat/sched_formats.h"
 #include "model/sched_event.h"
+#include "source/chain_splitter.h"
 #include "source/replay/file_bytes.h"
 #include "source/replay/perf_events.h"
 
@@ -47,12 +48,11 @@ class SampleReader {
   std::span<const std::byte> Native(std::span<const std::byte> raw,
                                     std::initializer_list<kernel_compat::FieldLayout> fields);
   std::span<const uint64_t> Addresses(std::span<const std::byte> words);
-  model::CallChain CopyFrames(std::span<const uint64_t> all);
 
   const bool swap_;
   std::vector<std::byte> raw_;
   std::vector<uint64_t> addresses_;
-  std::vector<uint64_t> frames_;
+  ChainSplitter splitter_;
 };
 
 }  // namespace offcpu::source::replay

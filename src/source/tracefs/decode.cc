@@ -7,9 +7,6 @@
 namespace offcpu::source::tracefs {
 namespace {
 
-// PID_MAX_LIMIT (include/linux/threads.h). A larger id means that fields were read at wrong places.
-constexpr model::Tid kMaxPid = 1 << 22;
-
 constexpr size_t kUsualFrames = 1024;
 
 // FTRACE_STACK_ENTRIES: a user stack of so many was cut.
@@ -50,8 +47,7 @@ bool Decoder::IsProcessEvent(std::span<const std::byte> raw) const {
 }
 
 bool Decoder::Plausible(std::initializer_list<model::Tid> tids, std::string_view event) {
-  const bool plausible = std::all_of(tids.begin(), tids.end(),
-                                     [](model::Tid tid) { return tid >= 0 && tid <= kMaxPid; });
+  const bool plausible = std::all_of(tids.begin(), tids.end(), model::IsPossibleTid);
   if (!plausible && misread_event_.empty()) misread_event_ = event;
   return plausible;
 }
@@ -95,7 +91,7 @@ bool Decoder::AddStack(std::span<const std::byte> raw) {
   if (!kernel && switch_.prev_tid > 0) {
     const auto pid =
         static_cast<model::Pid>(kernel_compat::ReadField(raw, formats.user_stack.tgid));
-    if (pid > 0 && pid <= kMaxPid) switch_.prev_pid = pid;
+    if (pid > 0 && model::IsPossibleTid(pid)) switch_.prev_pid = pid;
   }
   return true;
 }
