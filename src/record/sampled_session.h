@@ -47,6 +47,7 @@ class SampledSession {
 
   void Scan();
   void Watch(const SampledTarget::Thread& found, Nanos scanned_before);
+  bool Refresh(Watched& thread, Depth depth);
   bool Look(Watched& thread, Depth depth);
   void FindPlace(Watched& thread);
   void ReadSwitches(Watched& thread);

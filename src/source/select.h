@@ -21,8 +21,8 @@ struct Gives {
   bool wakeups = false;  // so that sleeping and run-queue time are told apart
 };
 
-// What it adds to a context switch, in microseconds: measured on a KVM guest with Linux 6.18, two
-// CPUs of 2.1 GHz; a figure for forecasts, within a factor of two elsewhere.
+// What it adds to a context switch, in microseconds: measured on a KVM guest with Linux 6.18 and
+// two CPUs; a figure for forecasts, which may be half or twice as much elsewhere.
 struct Cost {
   double plain_us = 0;
   double kernel_chain_us = 0;
