@@ -10,6 +10,7 @@
 
 #include "source/bpf/bpf_source.h"
 #include "tests/support/live.h"
+#include "tests/support/live_counters.h"
 #include "tests/support/live_view.h"
 
 namespace offcpu::live {
@@ -151,9 +152,9 @@ class BpfParityTest : public LiveTest {
 };
 
 // Waits of which each has a user stack of its own: an entry is one interval.
-std::map<std::string, const profile::Entry*> SingleWaits(const profile::Profile& profile,
-                                                         pid_t tid) {
-  std::map<std::string, const profile::Entry*> waits;
+using Waits = std::map<std::string, const profile::Entry*>;
+Waits SingleWaits(const profile::Profile& profile, pid_t tid) {
+  Waits waits;
   std::set<std::string> twice;
   for (const profile::Entry* entry : Find(profile, tid, "WaitInPipe").entries) {
     std::string key;
@@ -166,52 +167,90 @@ std::map<std::string, const profile::Entry*> SingleWaits(const profile::Profile&
   return waits;
 }
 
-TEST_F(BpfParityTest, PerfAndBpfSeeTheSameIntervals) {
-  Program program("many_stacks", {"--cpu", std::to_string(Cpus().front()), "pipe", "2000"});
-  OFFCPU_AWAIT_READY(program);
-  Arguments arguments = AllReasons();
-  arguments.insert(arguments.end(), {"-p", std::to_string(program.pid())});
-  Recorder perf = StartRecorder([&] {
-    Arguments with_perf = arguments;
-    with_perf.insert(with_perf.end(), {"--backend", "perf"});
-    return with_perf;
-  }());
-  ASSERT_TRUE(perf.AwaitStart());
-  Recorder bpf = StartRecorder(WithBpf(arguments));
-  ASSERT_TRUE(bpf.AwaitStart());
-  program.Go();
-  ASSERT_TRUE(program.Await("done"));
-  ReadAll(program);
-  EXPECT_EQ(bpf.Stop(), 0) << bpf.Output();
-  EXPECT_EQ(perf.Stop(), 0) << perf.Output();
-  const profile::Profile of_perf = perf.Load();
-  const profile::Profile of_bpf = bpf.Load();
-  ExpectNoLoss(of_perf);
-  ExpectNoLoss(of_bpf);
-  ExpectConserved(of_bpf);
-  for (const char* name : {"ping", "pong"}) {
-    const pid_t tid = program.tid(name);
-    const auto theirs = SingleWaits(of_perf, tid);
-    const auto ours = SingleWaits(of_bpf, tid);
+Nanos Apart(const profile::Entry& a, const profile::Entry& b) {
+  return std::max(a.observed_ns, b.observed_ns) - std::min(a.observed_ns, b.observed_ns);
+}
+
+// How the same waits were measured by two recorders.
+struct Distance {
+  size_t interrupted = 0;  // further apart than the tolerance
+  Nanos furthest = 0;
+
+  bool Acceptable(size_t waits) const {
+    return interrupted <= waits / 100 && furthest <= kInterrupted;
+  }
+};
+
+Distance DistanceOf(const Waits& theirs, const Waits& ours) {
+  Distance distance;
+  for (const auto& [stack, entry] : theirs) {
+    const auto found = ours.find(stack);
+    if (found == ours.end()) continue;
+    const Nanos apart = Apart(*entry, *found->second);
+    if (apart > kTolerance) ++distance.interrupted;
+    distance.furthest = std::max(distance.furthest, apart);
+  }
+  return distance;
+}
+
+class BpfBesidePerfTest : public BpfParityTest {
+ protected:
+  // The program's work as both see it.
+  void RecordBoth(Program& program) {
+    const auto with = [&](const char* backend) {
+      Arguments arguments = AllReasons();
+      arguments.insert(arguments.end(),
+                       {"-p", std::to_string(program.pid()), "--backend", backend});
+      return arguments;
+    };
+    const Nanos left_out = LeftOutTime();
+    Recorder perf = StartRecorder(with("perf"));
+    ASSERT_TRUE(perf.AwaitStart());
+    Recorder bpf = StartRecorder(with("bpf"));
+    ASSERT_TRUE(bpf.AwaitStart());
+    program.Go();
+    ASSERT_TRUE(program.Await("done"));
+    ReadAll(program);
+    EXPECT_EQ(bpf.Stop(), 0) << bpf.Output();
+    EXPECT_EQ(perf.Stop(), 0) << perf.Output();
+    of_perf_ = perf.Load();
+    of_bpf_ = bpf.Load();
+    taken_away_ = LeftOutTime() > left_out;
+  }
+
+  // The host took a CPU away, and the two read their clocks before and after.
+  bool Disturbed(const Program& program) const {
+    if (!taken_away_) return false;
+    for (const char* name : {"ping", "pong"}) {
+      const Waits theirs = SingleWaits(of_perf_, program.tid(name));
+      const Waits ours = SingleWaits(of_bpf_, program.tid(name));
+      if (!DistanceOf(theirs, ours).Acceptable(theirs.size())) return true;
+    }
+    return false;
+  }
+
+  void Compare(pid_t tid) const {
+    const Waits theirs = SingleWaits(of_perf_, tid);
+    const Waits ours = SingleWaits(of_bpf_, tid);
     EXPECT_EQ(ours.size(), theirs.size());
     EXPECT_GT(ours.size(), 100U);
-    size_t interrupted = 0;
     for (const auto& [stack, entry] : theirs) {
       const auto found = ours.find(stack);
       ASSERT_NE(found, ours.end()) << stack;
-      const profile::Entry& other = *found->second;
-      EXPECT_EQ(other.reason, entry->reason);
-      EXPECT_EQ(other.task_state, entry->task_state);
-      EXPECT_EQ(other.intervals, 1U);
-      const Nanos apart = std::max(other.observed_ns, entry->observed_ns) -
-                          std::min(other.observed_ns, entry->observed_ns);
-      EXPECT_LE(apart, kInterrupted);
-      if (apart > kTolerance) ++interrupted;
+      EXPECT_EQ(found->second->reason, entry->reason);
+      EXPECT_EQ(found->second->task_state, entry->task_state);
+      EXPECT_EQ(found->second->intervals, 1U);
     }
-    EXPECT_LE(interrupted, theirs.size() / 100);
-    // B8: the classes' sums. The two windows differ at their ends, where the thread sleeps.
-    const profile::Thread a = AccountOf(of_perf, tid);
-    const profile::Thread b = AccountOf(of_bpf, tid);
+    const Distance distance = DistanceOf(theirs, ours);
+    EXPECT_LE(distance.furthest, kInterrupted);
+    EXPECT_LE(distance.interrupted, theirs.size() / 100);
+    CompareSums(tid);
+  }
+
+  // B8. The two windows differ at their ends, where the thread sleeps.
+  void CompareSums(pid_t tid) const {
+    const profile::Thread a = AccountOf(of_perf_, tid);
+    const profile::Thread b = AccountOf(of_bpf_, tid);
     EXPECT_EQ(a.voluntary_switches, b.voluntary_switches);
     EXPECT_EQ(a.involuntary_switches, b.involuntary_switches);
     const Nanos observed = (a.voluntary_switches + a.involuntary_switches) * kObserver;
@@ -221,9 +260,29 @@ TEST_F(BpfParityTest, PerfAndBpfSeeTheSameIntervals) {
     const auto seen = [&](const profile::Profile& profile) {
       return Find(profile, tid, "WaitInPipe").observed;
     };
-    EXPECT_TRUE(near(seen(of_perf), seen(of_bpf))) << seen(of_perf) << " " << seen(of_bpf);
+    EXPECT_TRUE(near(seen(of_perf_), seen(of_bpf_))) << seen(of_perf_) << " " << seen(of_bpf_);
     EXPECT_TRUE(near(a.runnable_ns, b.runnable_ns)) << a.runnable_ns << " " << b.runnable_ns;
     EXPECT_TRUE(near(a.preempted_ns, b.preempted_ns)) << a.preempted_ns << " " << b.preempted_ns;
+  }
+
+  profile::Profile of_perf_;
+  profile::Profile of_bpf_;
+  bool taken_away_ = false;
+};
+
+// A comparison that the host disturbed is made again; what it has to satisfy stays the same.
+TEST_F(BpfBesidePerfTest, PerfAndBpfSeeTheSameIntervals) {
+  constexpr int kAttempts = 5;
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    Program program("many_stacks", {"--cpu", std::to_string(Cpus().front()), "pipe", "2000"});
+    OFFCPU_AWAIT_READY(program);
+    ASSERT_NO_FATAL_FAILURE(RecordBoth(program));
+    if (attempt < kAttempts && Disturbed(program)) continue;
+    ExpectNoLoss(of_perf_);
+    ExpectNoLoss(of_bpf_);
+    ExpectConserved(of_bpf_);
+    for (const char* name : {"ping", "pong"}) Compare(program.tid(name));
+    return;
   }
 }
 

@@ -150,28 +150,43 @@ Nanos NotShared(const profile::Profile& a, const profile::Profile& b) {
                     b.origin.start_monotonic_ns + b.window_ns);
 }
 
+// Perf's account can be held against another one only where perf itself knows: a thread of the
+// machine that is hidden from tracepoints spoils the accounts of those that run beside it (KF 4).
+bool KnowsAll(const profile::Profile& profile, const Tids& tids) {
+  return std::all_of(tids.begin(), tids.end(), [&](pid_t tid) {
+    return AccountOf(profile, tid).unknown_ns <= profile.window_ns / 100;
+  });
+}
+
+// A recording that perf could not follow is made again; what it has to satisfy stays the same.
 TEST_F(ProcTest, AccountsOfAnOrdinaryUserAreThoseOfPerf) {
-  Recorder perf = StartRecorder(
-      {"--backend", "perf", "--reasons", "all", "-p", std::to_string(workload_.pid())});
-  ASSERT_TRUE(perf.AwaitStart());
-  const Nanos left_out = LeftOutTime();
-  const auto proc = AsNobody({});
-  ASSERT_TRUE(proc->AwaitStart());
-  for (int i = 0; i < 200; ++i) Nap(10'000);
-  EXPECT_EQ(proc->Stop(), 0) << proc->Output();
-  EXPECT_EQ(perf.Stop(), 0) << perf.Output();
-  const profile::Profile sampled = proc->Load();
-  const profile::Profile exact = perf.Load();
-  ExpectConserved(sampled);
-  const Nanos bound = sampled.window_ns / 100 + NotShared(sampled, exact) + LeftOutSince(left_out);
-  for (const pid_t tid : workload_.tids()) {
-    const profile::Thread a = AccountOf(sampled, tid);
-    const profile::Thread b = AccountOf(exact, tid);
-    SCOPED_TRACE(Told(a) + "\n" + Told(b));
-    EXPECT_LE(Difference(a.on_cpu_ns, b.on_cpu_ns), bound);
-    EXPECT_LE(Difference(Waiting(a), Waiting(b)), bound);
-    EXPECT_LE(Difference(a.sleeping_ns, b.sleeping_ns + b.unsplit_ns), bound);
-    EXPECT_LE(a.unknown_ns, sampled.window_ns / 50);
+  constexpr int kAttempts = 5;
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    Recorder perf = StartRecorder(
+        {"--backend", "perf", "--reasons", "all", "-p", std::to_string(workload_.pid())});
+    ASSERT_TRUE(perf.AwaitStart());
+    const Nanos left_out = LeftOutTime();
+    const auto proc = AsNobody({});
+    ASSERT_TRUE(proc->AwaitStart());
+    for (int i = 0; i < 200; ++i) Nap(10'000);
+    EXPECT_EQ(proc->Stop(), 0) << proc->Output();
+    EXPECT_EQ(perf.Stop(), 0) << perf.Output();
+    const profile::Profile sampled = proc->Load();
+    const profile::Profile exact = perf.Load();
+    ExpectConserved(sampled);
+    if (attempt < kAttempts && !KnowsAll(exact, workload_.tids())) continue;
+    const Nanos bound =
+        sampled.window_ns / 100 + NotShared(sampled, exact) + LeftOutSince(left_out);
+    for (const pid_t tid : workload_.tids()) {
+      const profile::Thread a = AccountOf(sampled, tid);
+      const profile::Thread b = AccountOf(exact, tid);
+      SCOPED_TRACE(Told(a) + "\n" + Told(b));
+      EXPECT_LE(Difference(a.on_cpu_ns, b.on_cpu_ns), bound);
+      EXPECT_LE(Difference(Waiting(a), Waiting(b)), bound);
+      EXPECT_LE(Difference(a.sleeping_ns, b.sleeping_ns + b.unsplit_ns), bound);
+      EXPECT_LE(a.unknown_ns, sampled.window_ns / 50);
+    }
+    return;
   }
 }
 
