@@ -48,8 +48,8 @@ void ExpectNoLoss(const profile::Profile& profile);
 void ExpectConserved(const profile::Profile& profile);
 
 // How many intervals may be missing because their end was hidden. None, but on machines that hide
-// tasks from perf: there (and only there) the recorder covers CPUs by switch records, and a hidden
-// thread that hands over on another CPU costs an interval, which is counted.
+// tasks from tracepoints, whichever back end it is: there a hidden thread that hands over costs an
+// interval, which is counted.
 uint64_t HiddenIntervals(const profile::Profile& profile);
 
 // The program waited there so many times.
