@@ -10,11 +10,14 @@
 namespace offcpu::source {
 namespace {
 
+// What a recording has open for moments beside its events: its output, /proc, files with symbols.
+constexpr size_t kPassingFiles = 16;
+
 size_t OpenDescriptors() {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc/self/fd"), ::closedir);
   size_t count = 0;
   while (directory && ::readdir(directory.get()) != nullptr) ++count;
-  return count;  // "." and ".." stand for a little room
+  return count;  // "." and ".." count, too: two more of room
 }
 
 }  // namespace
@@ -27,10 +30,11 @@ Result<void> EnsureDescriptors(size_t needed) {
     if (::setrlimit(RLIMIT_NOFILE, &limit) != 0)
       return SystemError("raise the limit of open files");
   }
-  if (OpenDescriptors() + needed > limit.rlim_cur) {
-    return Failed("recording needs " + std::to_string(needed) + " open files, the limit is " +
+  const size_t total = OpenDescriptors() + needed + kPassingFiles;
+  if (total > limit.rlim_cur) {
+    return Failed("recording needs " + std::to_string(total) + " open files, the limit is " +
                       std::to_string(limit.rlim_cur),
-                  "raise it: ulimit -n " + std::to_string(OpenDescriptors() + needed + 64));
+                  "raise it: ulimit -n " + std::to_string(total + 64));
   }
   return {};
 }

@@ -343,17 +343,17 @@ TEST_P(SwitchUserTest, AllThreadsOfTheMachineAreRefusedAndItIsSaidWhatWouldHelp)
 }
 
 TEST_P(SwitchUserTest, TooFewDescriptorsAreNamedWithTheirNumbers) {
-  Program program = UserProgram("yield", {"1"});
+  Program program = UserProgram("contention", {"100", "1"});
   OFFCPU_AWAIT_READY(program);
   Arguments runner = AsNobody();
-  runner.insert(runner.begin(), {"prlimit", "--nofile=16:16"});
+  runner.insert(runner.begin(), {"prlimit", "--nofile=100:100"});
   Recorder recorder({.arguments = WithSwitch({"-p", std::to_string(program.pid())}),
                      .file = NewFile(),
                      .runner = runner,
                      .program = CopyOf(OffcpuPath())});
   EXPECT_EQ(recorder.Wait(), 1);
-  EXPECT_NE(recorder.Remarks().find("3 threads on"), std::string::npos) << recorder.Remarks();
-  EXPECT_NE(recorder.Remarks().find("the limit is 16"), std::string::npos) << recorder.Remarks();
+  EXPECT_NE(recorder.Remarks().find("101 threads on"), std::string::npos) << recorder.Remarks();
+  EXPECT_NE(recorder.Remarks().find("the limit is 100"), std::string::npos) << recorder.Remarks();
 }
 
 INSTANTIATE_TEST_SUITE_P(Paranoid, SwitchUserTest, ::testing::Values("1", "2"));

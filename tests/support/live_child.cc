@@ -48,6 +48,7 @@ class PidNamespace {
   ::dup2(output, STDOUT_FILENO);
   if (options.take_errors) ::dup2(output, STDERR_FILENO);
   if (mount_namespace >= 0 && ::setns(mount_namespace, CLONE_NEWNS) != 0) ::_exit(125);
+  ::close_range(STDERR_FILENO + 1, ~0U, 0);  // what the one who ran the tests left open
   ::execvp(arguments[0], arguments.data());
   ::_exit(125);
 }
