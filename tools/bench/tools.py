@@ -106,6 +106,23 @@ class Offcpu(Recorder):
         return self.info()["losses"]["events"]
 
 
+class Waiting:
+    """A process whose threads all wait until it is told to end."""
+
+    def __init__(self, build, threads):
+        self.command = [f"{build}/programs/contention", str(threads), "1"]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+        if not any(line == "ready\n" for line in self.process.stdout):
+            sys.exit("bench: the program contention does not start")
+        return self.process
+
+    def __exit__(self, kind, value, trace):
+        self.process.communicate("\n")
+
+
 def resident(smaps):
     """Bytes of resident memory in a smaps file, but for perf's rings."""
     total = 0
