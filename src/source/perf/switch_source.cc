@@ -69,6 +69,9 @@ Result<SwitchRights> ProbeSwitchRights(model::Cpu cpu) {
   if (fd.error().code != ErrorCode::kPermission) return fd.error();
   if (MayOpenOwn(attr, cpu)) return rights;
   rights.kernel_stacks = false;
+  // Exactly what will be opened then: 6.12 refuses a kernel call chain even where nothing of the
+  // kernel is counted (seen on 6.12.117; 6.1.192 and 6.18.44 allow it).
+  attr = ContextSwitchAttr(nullptr);
   attr.exclude_kernel = 1;
   if (MayOpenOwn(attr, cpu)) return rights;
   return WithSwitchHint(fd.error(), /*everything=*/false);
