@@ -89,15 +89,16 @@ Nanos ErrorOf(const profile::Profile& profile, const analyze::HeavyStack& stack)
 
 std::string StackTable(const profile::Profile& profile, const analyze::Overview& overview) {
   if (profile.entries.empty()) return "No interval was kept.\n";
-  std::string text = fmt::format("HEAVIEST STACKS ({} {}, {} in all)\n", overview.kept_intervals,
-                                 CountName(profile), FormatDuration(overview.kept_ns));
+  std::string text = fmt::format("HEAVIEST STACKS ({}, {} in all)\n",
+                                 Counted(overview.kept_intervals, CountName(profile)),
+                                 FormatDuration(overview.kept_ns));
   size_t rank = 0;
   for (const analyze::HeavyStack& stack : analyze::HeaviestStacks(profile, kStacks)) {
     const std::string counts =
         profile.origin.sampled()
-            ? fmt::format("in {} samples, standard error {}", stack.intervals,
+            ? fmt::format("in {}, standard error {}", Counted(stack.intervals, "samples"),
                           FormatDuration(ErrorOf(profile, stack)))
-            : fmt::format("in {} intervals, mean {}, max {}", stack.intervals,
+            : fmt::format("in {}, mean {}, max {}", Counted(stack.intervals, "intervals"),
                           FormatDuration(stack.ns / std::max<uint64_t>(stack.intervals, 1)),
                           FormatDuration(stack.max_ns));
     text +=
@@ -112,9 +113,9 @@ std::string StackTable(const profile::Profile& profile, const analyze::Overview&
 std::string DigestText(const profile::Profile& profile) {
   const analyze::Overview overview = analyze::OverviewOf(profile);
   std::string text =
-      fmt::format("Recorded {} for {}: {} threads of {} processes, back end {}.\n",
-                  Printable(profile.origin.target), FormatDuration(profile.window_ns),
-                  overview.threads, overview.processes, profile.origin.backend);
+      fmt::format("Recorded {} for {}: {} of {}, back end {}.\n", Printable(profile.origin.target),
+                  FormatDuration(profile.window_ns), Counted(overview.threads, "threads"),
+                  Counted(overview.processes, "processes"), profile.origin.backend);
   text += '\n' + TimeTable(profile) + '\n' + StackTable(profile, overview) + '\n';
   const bool none_lost = profile.lost_events == 0 && !profile.origin.sampled();
   text += none_lost ? "No events were lost.\n" : "";

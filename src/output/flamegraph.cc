@@ -39,11 +39,6 @@ std::string Px(double value) {
   return text;
 }
 
-// "1 interval", "2 intervals"
-std::string Count(uint64_t count, std::string_view plural) {
-  return fmt::format("{} {}", count, count == 1 ? plural.substr(0, plural.size() - 1) : plural);
-}
-
 // "1.23 s (1234567890 ns)"
 std::string Time(Nanos ns) { return fmt::format("{} ({} ns)", FormatDuration(ns), ns); }
 
@@ -89,7 +84,7 @@ class Svg {
     PutLine(kFlameMargin, 46, "subtitle", options_.subtitle);
     PutLine(kFlameMargin, 64, "measure",
             fmt::format("Width is {}; in all {}, {}", options_.measure, Time(tree_.root().total_ns),
-                        Count(tree_.root().intervals, options_.count_name)));
+                        Counted(tree_.root().intervals, options_.count_name)));
     PutLegend();
     PutLine(kFlameMargin, kFramesTop - 8, "details", "");
     PutLine(kFlameWidth - kFlameMargin, 87, "matched", "");
@@ -160,7 +155,7 @@ class Svg {
       Put(&tip, "{}{}{}\n", module, module.empty() ? "" : ", ", kind);
     }
     Put(&tip, "{}, {}, {}", Time(node.total_ns), FormatShare(node.total_ns, tree_.root().total_ns),
-        Count(node.intervals, options_.count_name));
+        Counted(node.intervals, options_.count_name));
     if (several_reasons_) tip += Reasons(node);
     if (box.hidden_frames > 0) {
       Put(&tip, "\nnot drawn above it: frames {}, {}", box.hidden_frames, Time(box.hidden_ns));

@@ -33,10 +33,10 @@ std::string SampledLine(const profile::Profile& profile) {
     for (const profile::Counter& note : profile.notes) count += note.name == name ? note.count : 0;
     return count;
   };
-  std::string text =
-      fmt::format("Sampled at {} Hz: {} samples", profile.origin.sample_hz, noted("samples"));
+  std::string text = fmt::format("Sampled at {} Hz: {}", profile.origin.sample_hz,
+                                 Counted(noted("samples"), "samples"));
   if (const uint64_t missed = noted("missed_looks"); missed > 0) {
-    text += fmt::format(", {} looks missed", missed);
+    text += fmt::format(", {} missed", Counted(missed, "looks"));
   }
   if (const uint64_t spared = noted("spared_looks"); spared > 0) {
     text += fmt::format(", {} left out to keep the cost down", spared);

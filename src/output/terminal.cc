@@ -69,6 +69,12 @@ std::string FormatShare(uint64_t part, uint64_t whole) {
   return fmt::format("{}.{} %", permille / 10, permille % 10);
 }
 
+std::string Counted(uint64_t count, std::string_view plural) {
+  const size_t ending = plural.ends_with("sses") ? 2 : 1;
+  return fmt::format("{} {}", count,
+                     count == 1 ? plural.substr(0, plural.size() - ending) : plural);
+}
+
 std::string Printable(std::string_view text) {
   std::string safe;
   for (size_t i = 0; i < text.size();) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,9 @@ std::string FormatDuration(Nanos duration);
 
 // "12.3 %" of `whole`; "<0.1 %" for what rounds to nothing and is not; "-" when whole is 0.
 std::string FormatShare(uint64_t part, uint64_t whole);
+
+// "1 interval", "2 intervals"; `plural` ends in s, and in sses where the singular has ss.
+std::string Counted(uint64_t count, std::string_view plural);
 
 // Names from other programs, safe on a terminal: control characters (C0, DEL, C1) and invalid UTF-8
 // become \xNN, byte by byte.

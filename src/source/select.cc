@@ -76,6 +76,8 @@ const std::vector<BackEnd>& BackEnds() {
 
 namespace {
 
+constexpr std::string_view kSeePage = "; see offcpu-permissions(7)";
+
 // Selections that would choose by what was never told.
 Result<void> CheckRequest(const BackEnd& back_end, const Request& request) {
   const auto refuse = [&](std::string_view what, std::string hint) {
@@ -132,12 +134,14 @@ std::string DescribeRefusals(const std::vector<Refusal>& refusals) {
   for (const Check& check : back_end->check()) {
     const bool missing = check.needed && check.status == Check::Status::kMissing;
     if (!missing || check.remedy.empty()) continue;
-    if (std::find(needs.begin(), needs.end(), check.remedy) == needs.end()) {
-      needs.push_back(check.remedy);
-    }
+    // The page is named once, at the end.
+    const std::string need = check.remedy.substr(0, check.remedy.find(kSeePage));
+    if (std::find(needs.begin(), needs.end(), need) == needs.end()) needs.push_back(need);
   }
   if (needs.empty()) needs.push_back(error.hint.empty() ? error.message : error.hint);
-  return fmt::format("{} would need: {}", back_end->name, fmt::join(needs, "; "));
+  std::string text = fmt::format("{} would need: {}", back_end->name, fmt::join(needs, "; "));
+  if (text.find(kSeePage) == std::string::npos) text += kSeePage;
+  return text;
 }
 
 }  // namespace offcpu::source
