@@ -100,14 +100,18 @@ void Decoder::DecodeSwitch(std::span<const std::byte> raw, const SampleHead& hea
 bool Decoder::DecodeOther(std::span<const std::byte> record, Nanos time, model::Cpu cpu,
                           model::EventSink& sink) {
   const perf_event_header header = HeaderOf(record);
+  if (header.type == PERF_RECORD_SWITCH_CPU_WIDE) {
+    ++counters_.events;
+    // The thread that goes is told by the tracepoint. Half of these records are such.
+    if ((header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0) return true;
+  }
   RecordTrailer trailer;
   if (!ReadTrailer(record, &trailer)) return false;
   const model::Tid current_tid = trailer.tid;
   Bytes body(BodyOf(record));
   switch (header.type) {
     case PERF_RECORD_SWITCH_CPU_WIDE:
-      // Written by the thread itself: in the trailer it is the one that comes, or goes (A12).
-      if ((header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0) return true;
+      // Written by the thread itself: it is the one in the trailer (A12).
       if (!model::IsPossibleTid(current_tid)) return current_tid == -1;
       sink.OnSwitchIn({time, cpu, current_tid});
       return true;
