@@ -61,8 +61,8 @@ std::vector<bool> TruncatedNodes(const profile::Profile& profile) {
 
 void CountEntries(const profile::Profile& profile, Overview& overview) {
   const std::vector<bool> truncated = TruncatedNodes(profile);
-  std::set<profile::NodeId> user;
-  std::set<profile::NodeId> kernel;
+  std::vector<bool> user(profile.nodes.size());
+  std::vector<bool> kernel(profile.nodes.size());
   for (const profile::Entry& entry : profile.entries) {
     overview.kept_intervals += entry.intervals;
     overview.kept_ns += entry.observed_ns;
@@ -73,11 +73,14 @@ void CountEntries(const profile::Profile& profile, Overview& overview) {
     }
     if (MissesUserStack(profile, entry)) overview.no_user_stack_ns += entry.observed_ns;
     if (entry.kernel_stack == 0) overview.no_kernel_stack_ns += entry.observed_ns;
-    if (entry.user_stack != 0) user.insert(entry.user_stack);
-    if (entry.kernel_stack != 0) kernel.insert(entry.kernel_stack);
+    if (entry.user_stack != 0) user[entry.user_stack] = true;
+    if (entry.kernel_stack != 0) kernel[entry.kernel_stack] = true;
   }
-  overview.user_stacks = user.size();
-  overview.kernel_stacks = kernel.size();
+  const auto count = [](const std::vector<bool>& used) {
+    return static_cast<uint64_t>(std::count(used.begin(), used.end(), true));
+  };
+  overview.user_stacks = count(user);
+  overview.kernel_stacks = count(kernel);
 }
 
 }  // namespace

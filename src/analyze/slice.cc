@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "analyze/slice.h"
 
+#include <endian.h>
+
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <unordered_map>
 
@@ -154,7 +157,8 @@ class SliceBuilder {
   }
 
   // Ranks such that lines compare by their joined texts when they are compared rank by rank: a text
-  // is ranked with the ';' behind it, and once more without where a line ends in it.
+  // is ranked with the ';' behind it, and once more without where a line ends in it. Ranks are kept
+  // big-endian: then they compare as bytes, many at once.
   void RankFrames() {
     struct Key {
       TextId text;
@@ -173,7 +177,7 @@ class SliceBuilder {
     std::vector<uint32_t> inner_rank(slice_.texts.size());
     std::vector<uint32_t> last_rank(slice_.texts.size());
     for (uint32_t rank = 0; rank < keys.size(); ++rank) {
-      (keys[rank].ends ? last_rank : inner_rank)[keys[rank].text] = rank;
+      (keys[rank].ends ? last_rank : inner_rank)[keys[rank].text] = htobe32(rank);
     }
     ranks_.reserve(slice_.frames.size());
     for (const TextId text : slice_.frames) ranks_.push_back(inner_rank[text]);
@@ -194,7 +198,9 @@ class SliceBuilder {
     std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
       const auto left = RanksOf(slice_.lines[a]);
       const auto right = RanksOf(slice_.lines[b]);
-      return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
+      const size_t common = std::min(left.size_bytes(), right.size_bytes());
+      const int difference = std::memcmp(left.data(), right.data(), common);
+      return difference != 0 ? difference < 0 : left.size() < right.size();
     });
     std::vector<SliceLine> merged;
     for (const uint32_t at : order) {
@@ -215,7 +221,7 @@ class SliceBuilder {
   Slice slice_;
   std::unordered_map<std::string, TextId> ids_;
   std::vector<TextId> frame_texts_;  // by FrameId
-  std::vector<uint32_t> ranks_;      // parallel to Slice::frames
+  std::vector<uint32_t> ranks_;      // big-endian; parallel to Slice::frames
 };
 
 }  // namespace
