@@ -70,14 +70,25 @@ inline Comm MakeComm(std::string_view text) {
   return comm;
 }
 
+// Registers and stack of a thread's user part as they were when it left the CPU, in place of a
+// chain of it (PERF_SAMPLE_REGS_USER and STACK_USER; perf_event_open(2)).
+struct UserCopy {
+  uint64_t mask = 0;                    // registers, by perf's numbers (asm/perf_regs.h)
+  std::span<const uint64_t> registers;  // those in the mask, ascending
+  std::span<const std::byte> stack;     // from the stack pointer upwards
+
+  bool present() const { return !registers.empty(); }
+};
+
 // A call chain as it came, leaf first; it lives in the source's buffer and only during the call.
 struct CallChain {
   std::span<const uint64_t> kernel;
   std::span<const uint64_t> user;
   bool truncated = false;  // the depth limit cut it: frames towards the root are missing
   bool present = false;    // the event carried a chain at all, be it empty
+  UserCopy copy;           // to be walked for the user part, if there is one
 
-  bool empty() const { return kernel.empty() && user.empty(); }
+  bool empty() const { return kernel.empty() && user.empty() && !copy.present(); }
 };
 
 // One context switch on one CPU (sched:sched_switch).

@@ -131,10 +131,9 @@ model::ModuleId ProcessTable::ModuleFor(const model::Map& map) {
   const auto [entry, is_new] =
       modules_.try_emplace(std::move(key), static_cast<model::ModuleId>(modules_.size() + 1));
   if (is_new) {
-    new_modules_.push_back(
-        {entry->second,
-         {map.pid, std::string(map.path), map.device_major, map.device_minor, map.inode, map.start,
-          map.start + map.length, std::string(map.build_id)}});
+    all_modules_.push_back({map.pid, std::string(map.path), map.device_major, map.device_minor,
+                            map.inode, map.start, map.start + map.length,
+                            std::string(map.build_id)});
   }
   return entry->second;
 }
@@ -185,8 +184,19 @@ const MappedRange* ProcessTable::FindRange(model::Pid pid, uint64_t address) con
   return range != ranges.end() && range->start <= address ? &*range : nullptr;
 }
 
+std::span<const MappedRange> ProcessTable::RangesOf(model::Pid pid) const {
+  const auto found = processes_.find(pid);
+  if (found == processes_.end()) return {};
+  return found->second.ranges;
+}
+
 std::vector<ProcessTable::NewModule> ProcessTable::TakeNewModules() {
-  return std::exchange(new_modules_, {});
+  std::vector<NewModule> fresh;
+  for (; modules_taken_ < all_modules_.size(); ++modules_taken_) {
+    fresh.push_back(
+        {static_cast<model::ModuleId>(modules_taken_ + 1), all_modules_[modules_taken_]});
+  }
+  return fresh;
 }
 
 }  // namespace offcpu::process

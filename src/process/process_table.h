@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -85,6 +87,10 @@ class ProcessTable {
     model::Module module;
   };
   std::vector<NewModule> TakeNewModules();
+  // `id` as found in a MappedRange.
+  const model::Module& module(model::ModuleId id) const { return all_modules_[id - 1]; }
+  // Mappings of a process by start; empty when it is not followed.
+  std::span<const MappedRange> RangesOf(model::Pid pid) const;
 
  private:
   struct Process {
@@ -104,7 +110,8 @@ class ProcessTable {
   uint64_t generations_ = 0;  // given out so far
   std::unordered_map<model::Tid, model::ThreadRow> threads_;
   std::unordered_map<std::string, model::ModuleId> modules_;
-  std::vector<NewModule> new_modules_;
+  std::deque<model::Module> all_modules_;
+  size_t modules_taken_ = 0;  // by TakeNewModules
   std::vector<Row> rows_;
   std::vector<model::Comm> names_;
   model::ThreadRow shared_row_ = 0;

@@ -24,15 +24,24 @@ symbolize::Options SymbolOptions(const Options& options) {
   return symbols;
 }
 
+// A live recording has chains only, and each call counts.
+model::StackInterner& InternerOf(bool live, process::StackTable& stacks,
+                                 unwind::CopiedStacks& copied_stacks) {
+  if (live) return stacks;
+  return copied_stacks;
+}
+
 }  // namespace
 
 Session::Session(const Options& options)
     : options_(options),
       stacks_(processes_),
+      copied_stacks_(processes_, stacks_, SymbolOptions(options)),
       follower_(options.target, processes_, options.live),
       keeper_(options.selection),
       worker_(SymbolOptions(options)),
-      tracker_(*this, stacks_, follower_, options.time_split) {}
+      tracker_(*this, InternerOf(options.live, stacks_, copied_stacks_), follower_,
+               options.time_split) {}
 
 // ---- the window and who is in it ----------------------------------------------------------------
 
@@ -358,6 +367,8 @@ void Session::AddNotes(profile::Profile* profile) const {
   note("backward_times", counters.backward_times, 0);
   note("outside_wakeups", counters.outside_wakeups, 0);
   note("stacks_over_limit", stacks_.overflows(), 0);
+  note("stacks_walked", copied_stacks_.counters().walked, 0);
+  note("stack_walks_ended_early", copied_stacks_.counters().ended_early, 0);
 }
 
 profile::Profile Session::Finish(Nanos window_end, profile::Profile frame,

@@ -16,6 +16,7 @@
 #include "record/options.h"
 #include "record/symbol_worker.h"
 #include "sched/tracker.h"
+#include "unwind/copied_stacks.h"
 
 namespace offcpu::record {
 
@@ -84,6 +85,7 @@ class Session : public model::EventSink, public model::IntervalSink {
   const Options options_;
   process::ProcessTable processes_;
   process::StackTable stacks_;
+  unwind::CopiedStacks copied_stacks_;  // of recordings that have such
   Follower follower_;
   IntervalKeeper keeper_;
   SymbolWorker worker_;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr size_t kSizeAt = 4;
 constexpr size_t kFlagsAt = 40;
+constexpr size_t kBranchesAt = 72;
+constexpr size_t kUserRegistersAt = 80;
 constexpr size_t kClockAt = 92;
 constexpr size_t kMaxStackAt = 108;
 constexpr size_t kLargestAttr = 4096;
@@ -85,6 +87,8 @@ Result<EventAttr> ParseAttr(std::span<const std::byte> data, bool swap) {
   attr.sample_id_all = has(kSampleIdAll);
   attr.context_switch = has(kContextSwitch);
   if (has(kUseClockId)) attr.clock = ReadAt<int32_t>(data, kClockAt, attr.size, swap);
+  attr.branch_sample_type = ReadAt<uint64_t>(data, kBranchesAt, attr.size, swap);
+  attr.user_registers = ReadAt<uint64_t>(data, kUserRegistersAt, attr.size, swap);
   attr.sample_max_stack = ReadAt<uint16_t>(data, kMaxStackAt, attr.size, swap);
   if (auto known = CheckBits("sample_type", attr.sample_type, kKnownSampleType); !known) {
     return known.error();

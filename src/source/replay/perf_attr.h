@@ -23,6 +23,8 @@ struct EventAttr {
   bool context_switch = false;
   std::optional<int32_t> clock;   // use_clockid; nothing: the kernel's own clock of perf
   uint32_t sample_max_stack = 0;  // 0: the kernel's limit
+  uint64_t branch_sample_type = 0;
+  uint64_t user_registers = 0;  // sample_regs_user
 };
 
 // Smallest size ever, PERF_ATTR_SIZE_VER0; also what a size of 0 means.

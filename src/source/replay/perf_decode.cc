@@ -78,9 +78,15 @@ bool PerfDecoder::DecodeSample(Nanos time, const EventTable::Event& event,
 }
 
 model::CallChain PerfDecoder::ChainOf(const EventTable::Event& event, const SampleParts& parts) {
-  if (!parts.has_chain) return {};
-  const uint32_t limit = event.described.attr.sample_max_stack;
-  return samples_.ReadChain(parts.chain, limit == 0 ? kDefaultMaxStack : limit);
+  const EventAttr& attr = event.described.attr;
+  model::CallChain chain;
+  if (parts.has_chain) {
+    const uint32_t limit = attr.sample_max_stack;
+    chain = samples_.ReadChain(parts.chain, limit == 0 ? kDefaultMaxStack : limit);
+  }
+  chain.copy = samples_.ReadCopy(parts, attr);
+  chain.present = chain.present || chain.copy.present();
+  return chain;
 }
 
 bool PerfDecoder::DecodeSwitch(Nanos time, model::Cpu cpu, const EventTable::Event& event,
@@ -109,6 +115,9 @@ bool PerfDecoder::KeepChain(model::Cpu cpu, const EventTable::Event& event,
   pending.frames.insert(pending.frames.end(), chain.user.begin(), chain.user.end());
   pending.kernel_frames = chain.kernel.size();
   pending.truncated = chain.truncated;
+  pending.mask = chain.copy.mask;
+  pending.registers.assign(chain.copy.registers.begin(), chain.copy.registers.end());
+  pending.stack.assign(chain.copy.stack.begin(), chain.copy.stack.end());
   return true;
 }
 
@@ -184,6 +193,7 @@ bool PerfDecoder::DecodeSwitchRecord(Nanos time, const Record& record, const Tra
     out.chain.kernel = frames.first(pending.kernel_frames);
     out.chain.user = frames.subspan(pending.kernel_frames);
     out.chain.truncated = pending.truncated;
+    out.chain.copy = {pending.mask, pending.registers, pending.stack};
     out.chain.present = true;
     pending_[at].tid = -1;
   }

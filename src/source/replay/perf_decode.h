@@ -54,6 +54,9 @@ class PerfDecoder {
     std::vector<uint64_t> frames;
     size_t kernel_frames = 0;
     bool truncated = false;
+    uint64_t mask = 0;  // of model::UserCopy
+    std::vector<uint64_t> registers;
+    std::vector<std::byte> stack;
   };
 
   bool DecodeSample(Nanos time, const EventTable::Event& event, std::span<const std::byte> record,

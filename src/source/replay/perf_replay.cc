@@ -207,21 +207,13 @@ void PerfReplay::AddWarnings() {
         "perf counted lost samples and not when they were lost: intervals may span them");
   }
   bool monotonic = true;
-  bool copies = false;
   for (const EventTable::Event& event : reader_->events().events()) {
     if (event.role == Role::kOther) continue;
-    const EventAttr& attr = event.described.attr;
-    monotonic = monotonic && attr.clock == CLOCK_MONOTONIC;
-    copies = copies || (attr.sample_type & PERF_SAMPLE_STACK_USER) != 0;
+    monotonic = monotonic && event.described.attr.clock == CLOCK_MONOTONIC;
   }
   if (!monotonic) {
     warnings_.emplace_back(
         "times are those of perf's own clock, not of CLOCK_MONOTONIC (perf record -k mono)");
-  }
-  if (copies) {
-    warnings_.emplace_back(
-        "user stacks were recorded as copies (--call-graph dwarf), which are not unwound: they "
-        "are missing");
   }
   if (plan_.wakeup == Role::kWaking) {
     warnings_.emplace_back(

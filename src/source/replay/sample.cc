@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "source/replay/perf_reader.h"
@@ -40,6 +41,39 @@ bool SampleReader::Read(std::span<const std::byte> record, const EventTable::Eve
     parts->has_chain = true;
   }
   if ((type & PERF_SAMPLE_RAW) != 0) parts->raw = bytes.Take(bytes.Read<uint32_t>());
+  return bytes.ok() && ReadUserPart(bytes, event.described.attr, parts);
+}
+
+bool SampleReader::ReadUserPart(FileBytes& bytes, const EventAttr& attr, SampleParts* parts) {
+  if ((attr.sample_type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)) == 0) return true;
+  if ((attr.sample_type & PERF_SAMPLE_BRANCH_STACK) != 0 &&
+      !SkipBranches(bytes, attr.branch_sample_type)) {
+    return false;
+  }
+  if ((attr.sample_type & PERF_SAMPLE_REGS_USER) != 0) {
+    const auto abi = bytes.Read<uint64_t>();
+    const auto count = static_cast<size_t>(std::popcount(attr.user_registers));
+    const auto words = abi == PERF_SAMPLE_REGS_ABI_NONE ? std::span<const std::byte>()
+                                                        : bytes.Take(count * sizeof(uint64_t));
+    // Those of a 32-bit program are not walked.
+    if (abi == PERF_SAMPLE_REGS_ABI_64) parts->user_registers = words;
+  }
+  if ((attr.sample_type & PERF_SAMPLE_STACK_USER) != 0) {
+    const auto reserved = bytes.Take(bytes.Read<uint64_t>());
+    const uint64_t used = reserved.empty() ? 0 : bytes.Read<uint64_t>();
+    parts->user_stack = reserved.first(std::min<uint64_t>(used, reserved.size()));
+  }
+  return bytes.ok();
+}
+
+bool SampleReader::SkipBranches(FileBytes& bytes, uint64_t branch_type) {
+  constexpr uint64_t kHardwareIndex = 1U << 17;  // PERF_SAMPLE_BRANCH_HW_INDEX, Linux 5.7
+  constexpr uint64_t kCounters = 1U << 19;       // PERF_SAMPLE_BRANCH_COUNTERS, Linux 6.8
+  const auto count = bytes.Read<uint64_t>();
+  if ((branch_type & kHardwareIndex) != 0) bytes.Skip(8);
+  const size_t each = (branch_type & kCounters) != 0 ? 32 : 24;
+  if (count > bytes.remaining() / each) return false;
+  bytes.Skip(count * each);
   return bytes.ok();
 }
 
@@ -96,6 +130,15 @@ kernel_compat::WakeupRecord SampleReader::ReadWakeup(std::span<const std::byte> 
 
 model::CallChain SampleReader::ReadChain(std::span<const std::byte> words, uint32_t max_stack) {
   return splitter_.Split(Addresses(words), max_stack);
+}
+
+model::UserCopy SampleReader::ReadCopy(const SampleParts& parts, const EventAttr& attr) {
+  if (swap_) return {};
+  registers_.resize(parts.user_registers.size() / sizeof(uint64_t));
+  if (!registers_.empty()) {
+    std::memcpy(registers_.data(), parts.user_registers.data(), parts.user_registers.size());
+  }
+  return {attr.user_registers, registers_, parts.user_stack};
 }
 
 std::span<const uint64_t> SampleReader::Addresses(std::span<const std::byte> words) {

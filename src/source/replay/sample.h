@@ -22,6 +22,8 @@ struct SampleParts {
   std::span<const std::byte> chain;  // whole 64-bit words
   bool has_chain = false;
   std::span<const std::byte> raw;
+  std::span<const std::byte> user_registers;  // whole 64-bit words; empty: none were taken
+  std::span<const std::byte> user_stack;
 };
 
 // Takes samples apart by their event's sample_type and read_format, whatever byte order they are
@@ -42,9 +44,13 @@ class SampleReader {
 
   // Splits a call chain at its context markers. A chain of `max_stack` frames was cut.
   model::CallChain ReadChain(std::span<const std::byte> words, uint32_t max_stack);
+  // Nothing when the recording is of the other byte order: then it is of another machine.
+  model::UserCopy ReadCopy(const SampleParts& parts, const EventAttr& attr);
 
  private:
   static bool SkipRead(FileBytes& bytes, uint64_t format);
+  static bool SkipBranches(FileBytes& bytes, uint64_t branch_type);
+  static bool ReadUserPart(FileBytes& bytes, const EventAttr& attr, SampleParts* parts);
   std::span<const std::byte> Native(std::span<const std::byte> raw,
                                     std::initializer_list<kernel_compat::FieldLayout> fields);
   std::span<const uint64_t> Addresses(std::span<const std::byte> words);
@@ -52,6 +58,7 @@ class SampleReader {
   const bool swap_;
   std::vector<std::byte> raw_;
   std::vector<uint64_t> addresses_;
+  std::vector<uint64_t> registers_;
   ChainSplitter splitter_;
 };
 

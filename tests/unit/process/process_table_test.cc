@@ -143,7 +143,7 @@ TEST_F(ProcessTableTest, MappingsAtTheEndOfTheAddressSpaceAreHeld) {
 
 model::CallChain Chain(std::span<const uint64_t> kernel, std::span<const uint64_t> user,
                        bool truncated = false) {
-  return {kernel, user, truncated, true};
+  return {kernel, user, truncated, true, {}};
 }
 
 TEST_F(ProcessTableTest, EqualChainsShareAnIdAndDifferentOnesNeverDo) {
