@@ -30,6 +30,7 @@ struct Walk {
   std::span<const std::byte> stack;
   std::vector<uint64_t> frames;
   bool left_code = false;
+  bool read_failed = false;  // since the last frame
 };
 
 pid_t NextThread(Dwfl*, void* walk, void** thread) {
@@ -43,11 +44,15 @@ bool GetThread(Dwfl*, pid_t, void* walk, void** thread) {
   return true;
 }
 
-// Only the copy: what lay elsewhere at that time is not known.
+// Only the copy: what lay elsewhere at that time is not known. libdwfl takes a return address that
+// can't be read for the end of the stack, so it is noted here.
 bool ReadMemory(Dwfl*, Dwarf_Addr address, Dwarf_Word* value, void* argument) {
-  const Walk& walk = *static_cast<Walk*>(argument);
+  Walk& walk = *static_cast<Walk*>(argument);
   const uint64_t at = address - walk.registers.stack_pointer();
-  if (at > walk.stack.size() || walk.stack.size() - at < sizeof(*value)) return false;
+  if (at > walk.stack.size() || walk.stack.size() - at < sizeof(*value)) {
+    walk.read_failed = true;
+    return false;
+  }
   std::memcpy(value, walk.stack.data() + at, sizeof(*value));
   return true;
 }
@@ -65,6 +70,7 @@ int TakeFrame(Dwfl_Frame* frame, void* argument) {
   Walk& walk = *static_cast<Walk*>(argument);
   Dwarf_Addr pc = 0;
   bool activation = false;
+  walk.read_failed = false;  // the next frame's return address may be read from here on
   if (!dwfl_frame_pc(frame, &pc, &activation)) return DWARF_CB_ABORT;
   const uint64_t inside = activation ? pc : pc - 1;
   const bool leaf = walk.frames.empty();
@@ -193,12 +199,12 @@ bool CopiedStacks::Impl::WalkCopy(model::Pid pid, const model::UserCopy& copy) {
   walk.processes = &processes;
   walk.registers = *registers;
   walk.stack = copy.stack;
-  walk.left_code = false;
+  walk.left_code = walk.read_failed = false;
   Space& space = SpaceOf(pid);
   const bool complete =
       Ready(space, pid) && dwfl_getthread_frames(space.dwfl.get(), pid, TakeFrame, &walk) == 0;
   if (walk.frames.empty()) walk.frames.push_back(registers->pc);
-  return complete && !walk.left_code;
+  return complete && !walk.left_code && !walk.read_failed;
 }
 
 CopiedStacks::CopiedStacks(const process::ProcessTable& processes, model::StackInterner& next,

@@ -11,7 +11,8 @@
 namespace offcpu::live {
 namespace {
 
-class ImportTest : public LiveTest {
+// By the way in which perf took user stacks.
+class ImportTest : public LiveTest, public ::testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override {
     LiveTest::SetUp();
@@ -24,18 +25,18 @@ class ImportTest : public LiveTest {
   }
 };
 
-TEST_F(ImportTest, ARecordingByPerfHasTheSameWaits) {
+TEST_P(ImportTest, ARecordingByPerfHasTheSameWaits) {
   // On the first CPU: perf has only tracepoints, and there are kernels that hide what another CPU's
   // idle task does from them.
   Program program("futex", {"--cpu", std::to_string(Cpus().front()), "20", "2000000"});
   OFFCPU_AWAIT_READY(program);
   const std::string data = NewFile();
   Child::Options options;
-  options.arguments = {"perf", "record",    "-q",
-                       "-k",   "mono",      "-a",
-                       "-g",   "-e",        "sched:sched_switch,sched:sched_wakeup",
-                       "-o",   data,        "-D",
-                       "-1",   "--control", "fd:0,1"};
+  options.arguments = {
+      "perf",      "record", "-q",           "-k",
+      "mono",      "-a",     "-e",           "sched:sched_switch,sched:sched_wakeup",
+      "-o",        data,     "-D",           "-1",
+      "--control", "fd:0,1", "--call-graph", GetParam()};
   Child perf(options);
   perf.Write("enable\n");
   const auto answer = perf.ReadLine();
@@ -57,7 +58,14 @@ TEST_F(ImportTest, ARecordingByPerfHasTheSameWaits) {
   const auto difference = static_cast<double>(theirs.observed) - static_cast<double>(ours.observed);
   EXPECT_LT(std::abs(difference), 50e3 * static_cast<double>(ours.intervals));
   ExpectLeaves(*profile, theirs, "WaitForLock", "futex_wait", model::kTaskInterruptible);
+  if (std::string_view(GetParam()) == "fp") return;
+  for (const profile::Entry* entry : theirs.entries) {
+    const auto names = NamesOf(*profile, entry->user_stack);
+    EXPECT_NE(names.front().find("clone"), std::string::npos) << ::testing::PrintToString(names);
+  }
 }
+
+INSTANTIATE_TEST_SUITE_P(Stacks, ImportTest, ::testing::Values("fp", "dwarf"));
 
 }  // namespace
 }  // namespace offcpu::live
