@@ -74,4 +74,16 @@ StateDecoder StateDecoder::FromRelease(std::optional<KernelRelease> release) {
   return decoder;
 }
 
+PrintedState StateOfText(std::string_view text) {
+  PrintedState printed;
+  if (text.ends_with('+')) {
+    printed.preempted = true;
+    text.remove_suffix(1);
+  }
+  for (const char letter : text) {
+    if (letter != '|') printed.state |= model::StateOfLetter(letter);
+  }
+  return printed;
+}
+
 }  // namespace offcpu::kernel_compat

@@ -27,6 +27,13 @@ struct KernelRelease {
 // two numbers in front.
 Result<KernelRelease> ParseKernelRelease(std::string_view text);
 
+struct PrintedState {
+  uint32_t state = 0;  // model::TaskState bits; what is no letter of a state is kTaskUnknownState
+  bool preempted = false;
+};
+// A state as traces print it: "S", "D|K", "R+".
+PrintedState StateOfText(std::string_view text);
+
 // Turns sched_switch's prev_state into model::TaskState bits and the preempt mark.
 //
 // The bits have moved from kernel to kernel, and distributions carry changes back: so letters and

@@ -17,6 +17,7 @@
 #include "profile/profile_file.h"
 #include "profile/validate.h"
 #include "record/importer.h"
+#include "source/replay/open.h"
 
 namespace offcpu::cli {
 namespace {
@@ -36,7 +37,7 @@ struct ImportArguments {
 };
 
 Result<int> RunInfo(const ImportArguments& arguments) {
-  auto info = ReadImportInfo(arguments.file);
+  auto info = source::replay::DescribeRecording(arguments.file);
   if (!info) return info.error();
   auto out = OutputFile::Create("-", /*force=*/false);
   if (!out) return out.error();
@@ -120,9 +121,10 @@ void AddOutputOptions(CLI::App& command, ImportArguments& arguments) {
 }  // namespace
 
 Command AddImport(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("import", "Make a profile of a recording by perf");
+  CLI::App* command =
+      app.add_subcommand("import", "Make a profile of what another program recorded");
   auto arguments = std::make_shared<ImportArguments>();
-  command->add_option("FILE", arguments->file, "perf.data to read; - is standard input")
+  command->add_option("FILE", arguments->file, "Recording to read; - is standard input")
       ->required()
       ->type_name("");
   AddKeepOptions(*command, arguments->keep);

@@ -9,14 +9,13 @@
 #include "profile/canonical.h"
 #include "record/session.h"
 #include "source/replay/open.h"
-#include "source/replay/perf_replay.h"
 #include "symbolize/running_kernel.h"
 
 namespace offcpu::record {
 namespace {
 
-using source::replay::PerfFeatures;
-using source::replay::PerfReplay;
+using source::replay::Recording;
+using source::replay::RecordingFacts;
 
 std::string HostName() {
   utsname name{};
@@ -25,16 +24,15 @@ std::string HostName() {
 
 // Only of this very kernel are names those of /proc/kallsyms (F8): the same release and build, and
 // the same addresses, which change at each boot.
-Result<void> CheckKernel(const PerfFeatures& recorded,
-                         const std::optional<source::replay::KernelReference>& reference) {
+Result<void> CheckKernel(const RecordingFacts& recorded) {
+  const auto& reference = recorded.kernel_reference;
   utsname name{};
-  if (::uname(&name) != 0 || recorded.release != name.release) {
-    return Failed("it is of kernel " +
-                  (recorded.release.empty() ? "an unknown release" : recorded.release));
+  if (::uname(&name) != 0 || recorded.kernel_release != name.release) {
+    return Failed("it is of kernel " + (recorded.kernel_release.empty() ? "an unknown release"
+                                                                        : recorded.kernel_release));
   }
-  const auto id = recorded.build_ids.find(std::string(source::replay::kKernelFile));
-  if (id == recorded.build_ids.end()) return Failed("it has no build-id of its kernel");
-  if (id->second != symbolize::RunningKernelBuildId()) {
+  if (recorded.kernel_build_id.empty()) return Failed("it has no build-id of its kernel");
+  if (recorded.kernel_build_id != symbolize::RunningKernelBuildId()) {
     return Failed("its kernel has another build-id than this one");
   }
   if (!reference) return Failed("it does not tell where its kernel was in memory");
@@ -44,42 +42,36 @@ Result<void> CheckKernel(const PerfFeatures& recorded,
   return {};
 }
 
-profile::Origin OriginOf(const ImportOptions& options, const PerfReplay& source) {
-  const PerfFeatures& features = source.reader().features();
+profile::Origin OriginOf(const ImportOptions& options, const RecordingFacts& facts, size_t cpus) {
   profile::Origin origin;
   origin.producer = "offcpu " OFFCPU_VERSION;
   origin.backend = "replay";
-  origin.host = features.host;
-  origin.kernel_release = features.release;
-  origin.machine = features.machine;
+  origin.host = facts.host;
+  origin.kernel_release = facts.kernel_release;
+  origin.machine = facts.machine;
   origin.command = options.command_line;
-  origin.target = features.command.empty() ? "recorded by perf" : features.command;
+  origin.target = facts.command.empty() ? "[" + facts.recorder + "]" : facts.command;
   if (options.selection.blocked) origin.reasons.emplace_back("blocked");
   if (options.selection.runnable) origin.reasons.emplace_back("runnable");
   if (options.selection.preempted) origin.reasons.emplace_back("preempted");
-  origin.cpus = static_cast<uint32_t>(source.cpu_count());
-  origin.time_split = source.plan().wakeup != source::replay::Role::kOther;
+  origin.cpus = static_cast<uint32_t>(cpus);
+  origin.time_split = facts.wakeups;
   return origin;
 }
 
-// Unix time of the recording's start, 0: not known.
-uint64_t RealTimeOf(const PerfFeatures& features, Nanos start) {
-  if (!features.clock_pair) return 0;
-  return features.clock_pair->real + (start - features.clock_pair->event);
-}
-
-Options SessionOptions(const ImportOptions& options, const PerfReplay& source,
-                       std::vector<std::string>* warnings) {
-  const PerfFeatures& features = source.reader().features();
+Options SessionOptions(const ImportOptions& options, const Recording& recording,
+                       const RecordingFacts& facts, std::vector<std::string>* warnings) {
   Options session;
   session.selection = options.selection;
   session.inlines = options.inlines;
-  session.time_split = source.plan().wakeup != source::replay::Role::kOther;
+  session.time_split = facts.wakeups;
   session.live = false;
   session.symbols_below = options.below;
-  session.same_host = !features.host.empty() && features.host == HostName();
+  session.same_host = !facts.host.empty() && facts.host == HostName();
+  session.names = recording.names();
   session.kernel_symbols = options.kallsyms;
-  const auto same_kernel = CheckKernel(features, source.reader().kernel_reference());
+  if (session.names != nullptr) return session;
+  const auto same_kernel = CheckKernel(facts);
   session.same_kernel = same_kernel.has_value();
   if (session.kernel_symbols.empty()) {
     if (same_kernel) {
@@ -129,20 +121,22 @@ void DropSilentThreads(profile::Profile* profile) {
 }  // namespace
 
 Result<Imported> Import(const ImportOptions& options) {
-  auto source = source::replay::OpenReplay(options.file);
+  auto source = source::replay::OpenRecording(options.file);
   if (!source) return source.error();
-  PerfReplay& replay = **source;
+  Recording& replay = **source;
   const auto begin = replay.Start();
   if (!begin) return begin.error();
   profile::Profile frame;
-  Session session(SessionOptions(options, replay, &frame.warnings));
+  const RecordingFacts facts = replay.facts();
+  Session session(SessionOptions(options, replay, facts, &frame.warnings));
   session.Begin(*begin);
   while (!replay.finished()) {
     replay.Drain(session);
     session.Flush();
   }
   const Nanos end = replay.Stop(session);
-  frame.origin = OriginOf(options, replay);
+  if (auto usable = replay.CheckUse(); !usable) return usable.error();
+  frame.origin = OriginOf(options, facts, replay.cpu_count());
   for (const std::string& warning : replay.warnings()) frame.warnings.push_back(warning);
   for (const source::Note& note : replay.notes()) {
     if (note.count != 0) frame.notes.push_back({note.name, note.count, 0});
@@ -153,7 +147,7 @@ Result<Imported> Import(const ImportOptions& options) {
       session.Finish(end, std::move(frame), [](model::Cpu) { return std::optional<int64_t>(); });
   DropSilentThreads(&imported.profile);
   profile::Origin& origin = imported.profile.origin;
-  origin.start_realtime_ns = RealTimeOf(replay.reader().features(), origin.start_monotonic_ns);
+  origin.start_realtime_ns = replay.RealTimeOf(origin.start_monotonic_ns);
   return imported;
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "model/given_names.h"
 #include "model/ids.h"
 #include "sched/state_letters.h"
 
@@ -52,7 +54,8 @@ struct Options {
   // False for a recording that is imported: its threads are not those of this machine, so nothing
   // of them is looked up in /proc, and events alone tell who there was.
   bool live = true;
-  std::string symbols_below;   // not live: files of the recording's machine lie below it
+  std::string symbols_below;  // not live: files of the recording's machine lie below it
+  std::shared_ptr<const model::GivenNames> names;  // not live: of frames that have names already
   std::string kernel_symbols;  // not live: a kallsyms file of its kernel; empty: there is none
   bool same_host = false;      // not live: the recording was made on this machine
   bool same_kernel = false;    // not live: by this kernel, since it was booted

@@ -21,6 +21,7 @@ symbolize::Options SymbolOptions(const Options& options) {
   symbols.same_host = options.same_host;
   symbols.same_kernel = options.same_kernel;
   if (!options.live) symbols.kallsyms = options.kernel_symbols;
+  symbols.names = options.names;
   return symbols;
 }
 

@@ -158,4 +158,12 @@ size_t CountTracingFrames(const std::vector<model::SymbolFrame>& leaf_first) {
   return first == leaf_first.end() ? 0 : static_cast<size_t>(first - leaf_first.begin());
 }
 
+bool IsSchedulerName(std::string_view name) {
+  for (const std::string_view beginning :
+       {"__schedule", "schedule", "io_schedule", "preempt_schedule", "do_nanosleep"}) {
+    if (name.starts_with(beginning)) return true;
+  }
+  return false;
+}
+
 }  // namespace offcpu::symbolize

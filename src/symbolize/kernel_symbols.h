@@ -64,4 +64,8 @@ class KernelSymbols {
 // are known tracing functions.
 size_t CountTracingFrames(const std::vector<model::SymbolFrame>& leaf_first);
 
+// What IsSchedulerText() tells by the address, by the name: the functions that a thread calls to
+// give up its CPU. Fewer, as the kernel has many that wait on top of these.
+bool IsSchedulerName(std::string_view name);
+
 }  // namespace offcpu::symbolize

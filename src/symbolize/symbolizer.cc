@@ -62,6 +62,7 @@ struct Symbolizer::Impl {
   explicit Impl(Options o) : options(std::move(o)), files(options) {}
 
   const KernelSymbols& Kernel();
+  SymbolFrame GivenFrame(const model::RawFrame& frame) const;
   SymbolFrame KernelFrame(const model::RawFrame& frame, bool leaf);
   void AppendKernelFrames(const model::RawStack& stack, std::vector<SymbolFrame>* frames);
 
@@ -113,7 +114,13 @@ const KernelSymbols& Symbolizer::Impl::Kernel() {
   return *kernel;
 }
 
+SymbolFrame Symbolizer::Impl::GivenFrame(const model::RawFrame& frame) const {
+  return options.names->Find(frame.address)
+      .value_or(SymbolFrame{FrameKind::kUser, false, "[unknown]", ""});
+}
+
 SymbolFrame Symbolizer::Impl::KernelFrame(const model::RawFrame& frame, bool leaf) {
+  if (options.names != nullptr) return GivenFrame(frame);
   const auto function = Kernel().Find(leaf ? frame.address : frame.address - 1);
   if (function.name.empty()) {
     return {FrameKind::kKernel, false, HexName(frame.address), "[kernel]"};
@@ -131,6 +138,7 @@ void Symbolizer::Impl::AppendKernelFrames(const model::RawStack& stack,
   size_t count = CountTracingFrames(leaf_first);
   // So that a wait has the same stack whether it was taken at the switch or from a sleeper.
   const auto in_scheduler = [&](size_t at) {
+    if (options.names != nullptr) return IsSchedulerName(leaf_first[at].name);
     return Kernel().IsSchedulerText(stack.frames[at].address - (at == 0 ? 0 : 1));
   };
   while (count + 1 < leaf_first.size() && in_scheduler(count)) ++count;
@@ -201,6 +209,10 @@ void Symbolizer::Impl::AppendUserFrames(const model::RawStack& stack,
                                         std::vector<SymbolFrame>* frames) {
   for (size_t i = stack.frames.size(); i-- > 0;) {
     const model::RawFrame& frame = stack.frames[i];
+    if (options.names != nullptr) {
+      frames->push_back(GivenFrame(frame));
+      continue;
+    }
     const ModuleEntry* entry = FindModule(frame.module);
     const bool leaf = i == 0;
     if (NeedsPerfMap(entry)) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/given_names.h"
 #include "model/stack.h"
 
 namespace offcpu::symbolize {
@@ -21,6 +22,7 @@ struct Options {
   std::string kallsyms;      // not live: the recorded kernel's; "": kernel addresses stay
   bool same_host = false;    // not live: files without build-id are told by device and inode
   bool same_kernel = false;  // not live: the vdso is this kernel's
+  std::shared_ptr<const model::GivenNames> names;  // not live: frames that have names already
 };
 
 // Addresses to names. Used by one thread at a time. Prepare() is called soon after a stack was

@@ -91,7 +91,7 @@ inline Replayed ReplayFile(const std::string& path) {
   const auto refuse = [&](const Error& error) {
     result.refusal = error.message + "; " + error.hint;
   };
-  auto source = source::replay::OpenReplay(path);
+  auto source = source::replay::OpenRecording(path);
   if (!source) {
     refuse(source.error());
     return result;

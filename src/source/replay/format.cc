@@ -28,8 +28,9 @@ Error RefuseFormat(Format format, const std::string& path) {
       return Failed(what + "this is a profile of offcpu already",
                     "look at it with: offcpu info " + path);
     default:
-      return Failed(what + "not a recording that offcpu knows",
-                    "perf.data files of perf record can be imported");
+      return Failed(
+          what + "not a recording that offcpu knows",
+          "perf.data files of perf record, and scheduler events as text, can be imported");
   }
 }
 

@@ -15,6 +15,7 @@ enum class Format {
   kTraceDat,  // of trace-cmd
   kGzip,      // a compressed file: to be unpacked first
   kProfile,   // offcpu's own result
+  kText,      // scheduler events as text; told by its lines, not by DetectFormat()
   kUnknown,
 };
 
@@ -23,7 +24,7 @@ constexpr size_t kMagicBytes = 16;
 
 Format DetectFormat(std::span<const std::byte> head);
 
-// Why a file of that format is not read, and what to do. Not for kPerfData.
+// Why a file of that format is not read, and what to do. Not for kPerfData and kText.
 Error RefuseFormat(Format format, const std::string& path);
 
 }  // namespace offcpu::source::replay

@@ -5,13 +5,15 @@
 #include <string>
 
 #include "base/result.h"
-#include "source/replay/perf_replay.h"
+#include "source/replay/recording.h"
 
 namespace offcpu::source::replay {
 
-// Opens a recording for reading, whatever format it has; "-" is standard input. An error says what
-// the file is instead, and what to do.
-Result<std::unique_ptr<PerfReader>> OpenReader(const std::string& path);
-Result<std::unique_ptr<PerfReplay>> OpenReplay(const std::string& path);
+// Opens a recording by what its first bytes say it is; "-" is standard input. An error names the
+// file, and what it is instead where that can be told.
+Result<std::unique_ptr<Recording>> OpenRecording(const std::string& path);
+
+// Reads a whole recording to tell what is in it.
+Result<RecordingInfo> DescribeRecording(const std::string& path);
 
 }  // namespace offcpu::source::replay

@@ -16,6 +16,7 @@
 #include "source/replay/perf_events.h"
 #include "source/replay/perf_file.h"
 #include "source/replay/record_stream.h"
+#include "source/replay/recording.h"
 
 namespace offcpu::source::replay {
 
@@ -50,12 +51,6 @@ struct PerfSeen {
   uint64_t switch_in_records = 0;  // PERF_RECORD_SWITCH*
   uint64_t switch_out_records = 0;
   uint64_t cpu_wide_records = 0;  // of both: PERF_RECORD_SWITCH_CPU_WIDE
-};
-
-// The kernel's mapping as perf found it: where a symbol of it was.
-struct KernelReference {
-  std::string symbol;  // "_text"
-  uint64_t address = 0;
 };
 
 // One record of the kernel, or the mark of a round's end.

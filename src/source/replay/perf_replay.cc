@@ -197,6 +197,26 @@ std::vector<Note> PerfReplay::notes() const {
           {"samples_of_unknown_events", seen.foreign_samples}};
 }
 
+RecordingFacts PerfReplay::facts() const {
+  const PerfFeatures& features = reader_->features();
+  RecordingFacts facts;
+  facts.recorder = "recording by perf";
+  facts.host = features.host;
+  facts.kernel_release = features.release;
+  facts.machine = features.machine;
+  facts.command = features.command;
+  const auto id = features.build_ids.find(std::string(kKernelFile));
+  if (id != features.build_ids.end()) facts.kernel_build_id = id->second;
+  facts.kernel_reference = reader_->kernel_reference();
+  facts.wakeups = plan_.wakeup != Role::kOther;
+  return facts;
+}
+
+uint64_t PerfReplay::RealTimeOf(Nanos time) const {
+  const auto& pair = reader_->features().clock_pair;
+  return pair ? pair->real + (time - pair->event) : 0;
+}
+
 void PerfReplay::AddWarnings() {
   for (const std::string& damage : reader_->Damages()) {
     warnings_.push_back("the recording is not whole: " + damage);

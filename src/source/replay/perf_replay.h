@@ -10,7 +10,7 @@
 #include "source/replay/perf_decode.h"
 #include "source/replay/perf_reader.h"
 #include "source/replay/round_sorter.h"
-#include "source/source.h"
+#include "source/replay/recording.h"
 
 namespace offcpu::source::replay {
 
@@ -25,23 +25,21 @@ constexpr std::string_view kRecordTask =
 Result<Plan> MakePlan(const PerfReader& reader);
 
 // A perf.data as a source of events. Times are those of the recording's own clock.
-class PerfReplay : public Source {
+class PerfReplay : public Recording {
  public:
   explicit PerfReplay(std::unique_ptr<PerfReader> reader) : reader_(std::move(reader)) {}
 
-  Result<void> StartSideband() override { return {}; }
   // Reads some records and makes the plan; an error when the recording can't be used.
   Result<Nanos> Start() override;
   // Reads on, and delivers what is ready.
   void Drain(model::EventSink& sink) override;
   Nanos Stop(model::EventSink& sink) override;
 
-  // Everything was read: Stop() may follow.
-  bool finished() const { return at_end_; }
-  // Reading ended before the recording did.
-  bool damaged() const { return error_.has_value() || !reader_->Damages().empty(); }
+  bool finished() const override { return at_end_; }
+  bool damaged() const override { return error_.has_value() || !reader_->Damages().empty(); }
+  RecordingFacts facts() const override;
+  uint64_t RealTimeOf(Nanos time) const override;
 
-  std::vector<int> poll_fds() const override { return {}; }
   size_t cpu_count() const override;
   std::vector<Note> notes() const override;
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "source/replay/open.h"
+#include "source/replay/perf_replay.h"
 #include "tests/support/replayed_events.h"
 #include "tests/support/scratch_tree.h"
 
@@ -28,7 +29,12 @@ class RealRecordingsTest : public ::testing::Test {
   }
   // All records of a recording, counted.
   static std::unique_ptr<PerfReader> ReadAll(const std::string& name) {
-    auto reader = OpenReader(Path(name));
+    auto input = Input::Open(Path(name));
+    if (!input) {
+      ADD_FAILURE() << input.error().message;
+      return nullptr;
+    }
+    auto reader = PerfReader::Open(std::move(*input));
     if (!reader) {
       ADD_FAILURE() << reader.error().message;
       return nullptr;

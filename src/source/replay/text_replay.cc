@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+#include "source/replay/text_replay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "kernel-compat/task_state.h"
+
+namespace offcpu::source::replay {
+namespace {
+
+constexpr size_t kLongestLine = 64U << 10;
+constexpr size_t kMostFrames = 512;
+constexpr int kLinesAtOnce = 4096;
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// A trace that was wrapped into a page of JavaScript has the two characters \n at the end of lines.
+std::string_view WithoutEnd(std::string_view line) {
+  while (line.ends_with('\r')) line.remove_suffix(1);
+  if (line.ends_with("\\n\\")) line.remove_suffix(3);
+  return line;
+}
+
+// Is this a line that would be an event, if it could be read?
+bool IsSchedEvent(std::string_view line) {
+  for (const std::string_view name :
+       {"sched_switch: ", "sched_wakeup: ", "sched_wakeup_new: ", "sched_waking: "}) {
+    if (!line.starts_with('#') && line.find(name) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+class NullSink : public model::EventSink {
+ public:
+  void OnSwitch(const model::Switch&) override {}
+  void OnSwitchIn(const model::SwitchIn&) override {}
+  void OnWakeup(const model::Wakeup&) override {}
+  void OnFork(const model::Fork&) override {}
+  void OnCommChange(const model::CommChange&) override {}
+  void OnExit(const model::Exit&) override {}
+  void OnMap(const model::Map&) override {}
+  void OnCgroupMove(const model::CgroupMove&) override {}
+  void OnLoss(const model::Loss&) override {}
+};
+
+}  // namespace
+
+bool TextReplay::LooksLikeOne(std::string_view beginning) {
+  while (!beginning.empty()) {
+    const size_t end = std::min(beginning.find('\n'), beginning.size());
+    if (ParseTextHead(WithoutEnd(beginning.substr(0, end)))) return true;
+    beginning.remove_prefix(std::min(end + 1, beginning.size()));
+  }
+  return false;
+}
+
+// ---- lines --------------------------------------------------------------------------------------
+
+// False at the end. A line that is too long loses its end.
+bool TextReplay::ReadLine(std::string* line) {
+  if (first_line_) {
+    *line = *std::exchange(first_line_, std::nullopt);
+    line_number_ = first_line_number_;
+    return true;
+  }
+  line->clear();
+  for (;;) {
+    const auto bytes = input_.Peek(kLongestLine);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (text.empty()) break;
+    const size_t end = text.find('\n');
+    const std::string_view part = text.substr(0, end);
+    if (line->size() < kLongestLine) line->append(part);
+    input_.Consume(end == std::string_view::npos ? text.size() : end + 1);
+    if (end == std::string_view::npos) continue;
+    ++line_number_;
+    return true;
+  }
+  if (line->empty()) return false;
+  ++line_number_;
+  return true;
+}
+
+Result<Nanos> TextReplay::Start() {
+  std::string line;
+  while (ReadLine(&line)) {
+    const std::string_view text = WithoutEnd(line);
+    const auto head = ParseTextHead(text);
+    if (!head) {
+      if (IsSchedEvent(text)) NoteUnread(text);
+      continue;
+    }
+    first_line_number_ = line_number_;
+    released_ = head->time;
+    first_line_ = std::move(line);
+    return released_;
+  }
+  if (input_.error()) return *input_.error();
+  return Failed("the text has no line of a sched_switch event that could be read",
+                "print one with: perf script, trace-cmd report, or read the kernel's trace file");
+}
+
+void TextReplay::Drain(model::EventSink& sink) {
+  std::string line;
+  for (int i = 0; i < kLinesAtOnce; ++i) {
+    if (!ReadLine(&line)) {
+      at_end_ = true;
+      DeliverPending(sink);
+      return;
+    }
+    TakeLine(WithoutEnd(line), sink);
+  }
+}
+
+Nanos TextReplay::Stop(model::EventSink& sink) {
+  DeliverPending(sink);
+  for (size_t cpu = 0; cpu < cpus_.size(); ++cpu) {
+    EndLoss(static_cast<model::Cpu>(cpu), released_, sink);
+  }
+  AddWarnings();
+  return released_;
+}
+
+void TextReplay::TakeLine(std::string_view line, model::EventSink& sink) {
+  if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  if (const auto head = ParseTextHead(line)) {
+    DeliverPending(sink);
+    if (!TakeEvent(*head, sink)) NoteUnread(line);
+    return;
+  }
+  if (const auto frame = ParseTextFrame(line)) {
+    TakeFrame(*frame);
+  } else if (const auto loss = ParseTextLoss(line)) {
+    DeliverPending(sink);
+    TakeLoss(*loss, sink);
+  } else if (line.empty()) {
+    DeliverPending(sink);  // the end of a call chain
+  } else if (IsSchedEvent(line)) {
+    NoteUnread(line);
+  }
+}
+
+void TextReplay::NoteUnread(std::string_view) {
+  if (unread_lines_++ == 0) first_unread_ = line_number_;
+}
+
+// ---- events -------------------------------------------------------------------------------------
+
+TextReplay::CpuSeen& TextReplay::SeenOn(model::Cpu cpu) {
+  const auto at = static_cast<size_t>(cpu);
+  if (at >= cpus_.size()) cpus_.resize(at + 1);
+  return cpus_[at];
+}
+
+// What is older than what was delivered is lost, if it is a switch.
+bool TextReplay::InOrder(const TextHead& head, model::EventSink& sink) {
+  CpuSeen& seen = SeenOn(head.cpu);
+  if (seen.events++ == 0) seen.first = head.time;
+  if (head.time >= released_) {
+    EndLoss(head.cpu, head.time, sink);
+    seen.last = head.time;
+    released_ = head.time;
+    return true;
+  }
+  ++late_;
+  if (head.event == "sched_switch") sink.OnLoss({head.cpu, head.time, released_, 1});
+  return false;
+}
+
+bool TextReplay::TakeEvent(const TextHead& head, model::EventSink& sink) {
+  digits_ = std::min(digits_, head.digits);
+  processes_ = processes_ || head.pid >= 0;
+  return head.event == "sched_switch" ? TakeSwitch(head, sink) : TakeWakeup(head, sink);
+}
+
+bool TextReplay::TakeSwitch(const TextHead& head, model::EventSink& sink) {
+  const auto parsed = ParseTextSwitch(head.rest);
+  if (!parsed) return false;
+  ++switches_;
+  if (!InOrder(head, sink)) return true;
+  const auto state = kernel_compat::StateOfText(parsed->prev_state);
+  short_form_ = short_form_ || parsed->short_form;
+  marks_ = marks_ || state.preempted;
+  Pending pending;
+  pending.event.time = head.time;
+  pending.event.cpu = head.cpu;
+  pending.event.prev_tid = parsed->prev_tid;
+  pending.event.prev_pid = head.pid >= 0 ? head.pid : parsed->prev_tid;
+  pending.event.next_tid = parsed->next_tid;
+  pending.event.prev_state = state.state;
+  pending.event.preempted = state.preempted;
+  pending.event.prev_comm = model::MakeComm(parsed->prev_comm);
+  NameThread(pending.event, parsed->prev_comm, sink);
+  pending_ = std::move(pending);
+  return true;
+}
+
+bool TextReplay::TakeWakeup(const TextHead& head, model::EventSink& sink) {
+  const auto parsed = ParseTextWakeup(head.rest);
+  if (!parsed) return false;
+  const bool waking = head.event == "sched_waking";
+  ++(waking ? wakings_ : wakeups_);
+  if (!InOrder(head, sink) || !parsed->woken || waking) return true;
+  sink.OnWakeup({head.time, head.cpu, parsed->tid});
+  return true;
+}
+
+void TextReplay::TakeFrame(const model::SymbolFrame& frame) {
+  if (!pending_) return;  // of an event that is not read
+  pending_->chain = true;
+  auto& half = frame.kind == model::FrameKind::kKernel ? pending_->kernel : pending_->user;
+  if (half.size() < kMostFrames) half.push_back(names_->NumberOf(frame));
+}
+
+// Between the CPU's event before and its next one.
+void TextReplay::TakeLoss(const TextLoss& loss, model::EventSink& sink) {
+  const uint64_t count = std::max<uint64_t>(loss.count, 1);
+  lost_ += count;
+  CpuSeen& seen = SeenOn(loss.cpu);
+  if (seen.losing == 0) sink.OnLoss({loss.cpu, seen.last, model::kStillLosing, 0});
+  seen.losing += count;
+}
+
+void TextReplay::EndLoss(model::Cpu cpu, Nanos time, model::EventSink& sink) {
+  CpuSeen& seen = SeenOn(cpu);
+  const uint64_t count = std::exchange(seen.losing, 0);
+  if (count > 0) sink.OnLoss({cpu, seen.last, time, count});
+}
+
+void TextReplay::NameThread(const model::Switch& event, std::string_view comm,
+                            model::EventSink& sink) {
+  if (event.prev_tid == 0 || event.prev_pid != event.prev_tid) return;
+  if (!known_.insert(event.prev_tid).second) return;
+  model::CommChange change;
+  change.time = event.time;
+  change.cpu = event.cpu;
+  change.pid = event.prev_pid;
+  change.tid = event.prev_tid;
+  change.comm = model::MakeComm(comm);
+  sink.OnCommChange(change);
+}
+
+void TextReplay::DeliverPending(model::EventSink& sink) {
+  if (!pending_) return;
+  Pending pending = *std::exchange(pending_, std::nullopt);
+  pending.event.chain.kernel = pending.kernel;
+  pending.event.chain.user = pending.user;
+  pending.event.chain.present = pending.chain;
+  sink.OnSwitch(pending.event);
+}
+
+// ---- what is told of it -------------------------------------------------------------------------
+
+Result<void> TextReplay::CheckUse() const {
+  if (switches_ > 0) return {};
+  return Failed("the text has no sched_switch event that could be read, only wake-ups",
+                "print sched_switch as well: perf script, trace-cmd report");
+}
+
+RecordingFacts TextReplay::facts() const {
+  RecordingFacts facts;
+  facts.recorder = "text of scheduler events";
+  facts.wakeups = true;
+  return facts;
+}
+
+std::vector<Note> TextReplay::notes() const {
+  return {{"events", switches_ + wakeups_ + wakings_},
+          {"late_events", late_},
+          {"unread_lines", unread_lines_}};
+}
+
+void TextReplay::AddWarnings() {
+  if (unread_lines_ > 0) {
+    warnings_.push_back(
+        fmt::format("{} lines with scheduler events could not be read, the first is "
+                    "line {}",
+                    unread_lines_, first_unread_));
+  }
+  if (digits_ < 9) {
+    warnings_.push_back(
+        fmt::format("times were printed with {} digits of a second's fraction: waits "
+                    "are no more exact",
+                    digits_));
+  }
+  if (short_form_ && !marks_) {
+    warnings_.push_back(
+        "this form of sched_switch does not tell who was preempted: those count as runnable");
+  }
+  if (!processes_) {
+    warnings_.push_back("the text does not tell processes: each thread stands for one of its own");
+  }
+  if (wakings_ > 0 && wakeups_ == 0) {
+    warnings_.push_back("sched_waking is not used: print sched_wakeup to have blocked time split");
+  }
+}
+
+RecordingInfo TextReplay::Describe() {
+  RecordingInfo info;
+  info.format = "text of scheduler events";
+  NullSink sink;
+  const auto begin = Start();
+  if (!begin) {
+    info.refusal = begin.error();
+    return info;
+  }
+  while (!finished()) Drain(sink);
+  const Nanos end = Stop(sink);
+  info.start_ns = *begin;
+  info.window_ns = end - *begin;
+  const std::string clock = fmt::format("{} digits", digits_);
+  const auto add = [&](const char* name, const char* use, uint64_t count) {
+    if (count > 0) info.events.push_back({name, use, clock, count});
+  };
+  add("sched_switch", "switches", switches_);
+  add("sched_wakeup", "wake-ups", wakeups_);
+  add("sched_waking", "", wakings_);
+  for (size_t cpu = 0; cpu < cpus_.size(); ++cpu) {
+    const CpuSeen& seen = cpus_[cpu];
+    if (seen.events == 0) continue;
+    info.per_cpu.push_back({static_cast<int>(cpu), seen.events,
+                            std::max(seen.first, *begin) - *begin,
+                            std::max(seen.last, *begin) - *begin});
+  }
+  info.cpus = static_cast<uint32_t>(info.per_cpu.size());
+  info.lost_events = lost_;
+  info.malformed = unread_lines_;
+  info.damages = warnings_;
+  if (!damaged()) info.damages.clear();
+  if (auto usable = CheckUse(); !usable) info.refusal = usable.error();
+  return info;
+}
+
+}  // namespace offcpu::source::replay

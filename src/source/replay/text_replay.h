@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "source/replay/input.h"
+#include "source/replay/recording.h"
+#include "source/replay/text_line.h"
+
+namespace offcpu::source::replay {
+
+// Scheduler events printed as text, read line by line: what `perf script`, `trace-cmd report` and
+// the kernel's trace files show. The events come as they are printed, in time order over all CPUs;
+// a switch that is older than what was delivered counts as lost.
+//
+// A text knows less than a recording: processes only where they are printed (else each thread
+// stands for its own), the preempt mark only in the long form, and names in place of addresses.
+class TextReplay : public Recording {
+ public:
+  // Whether a text begins like one that can be read: an event is among the first lines.
+  static bool LooksLikeOne(std::string_view beginning);
+
+  explicit TextReplay(Input input)
+      : input_(std::move(input)), names_(std::make_shared<model::GivenNames>()) {}
+
+  // Reads up to the first event; an error when there is none.
+  Result<Nanos> Start() override;
+  void Drain(model::EventSink& sink) override;
+  Nanos Stop(model::EventSink& sink) override;
+  bool finished() const override { return at_end_ && !pending_; }
+  bool damaged() const override { return input_.error().has_value() || unread_lines_ > 0; }
+  Result<void> CheckUse() const override;
+  RecordingFacts facts() const override;
+  std::shared_ptr<const model::GivenNames> names() const override { return names_; }
+  size_t cpu_count() const override { return cpus_.size(); }
+  std::vector<Note> notes() const override;
+
+  // Everything is read, nothing delivered.
+  RecordingInfo Describe();
+
+ private:
+  // A switch whose call chain may still follow.
+  struct Pending {
+    model::Switch event;
+    std::vector<uint64_t> kernel;
+    std::vector<uint64_t> user;
+    bool chain = false;
+  };
+  struct CpuSeen {
+    uint64_t events = 0;
+    Nanos first = 0;
+    Nanos last = 0;
+    uint64_t losing = 0;  // events that were lost since `last`
+  };
+
+  bool ReadLine(std::string* line);
+  void TakeLine(std::string_view line, model::EventSink& sink);
+  bool TakeEvent(const TextHead& head, model::EventSink& sink);
+  bool TakeSwitch(const TextHead& head, model::EventSink& sink);
+  bool TakeWakeup(const TextHead& head, model::EventSink& sink);
+  void TakeFrame(const model::SymbolFrame& frame);
+  void TakeLoss(const TextLoss& loss, model::EventSink& sink);
+  void EndLoss(model::Cpu cpu, Nanos time, model::EventSink& sink);
+  void DeliverPending(model::EventSink& sink);
+  void NameThread(const model::Switch& event, std::string_view comm, model::EventSink& sink);
+  bool InOrder(const TextHead& head, model::EventSink& sink);
+  void NoteUnread(std::string_view line);
+  CpuSeen& SeenOn(model::Cpu cpu);
+  void AddWarnings();
+
+  Input input_;
+  std::shared_ptr<model::GivenNames> names_;
+  std::optional<std::string> first_line_;  // read by Start()
+  uint64_t first_line_number_ = 0;
+  std::optional<Pending> pending_;
+  bool at_end_ = false;
+  Nanos released_ = 0;
+  uint64_t line_number_ = 0;
+  std::unordered_set<model::Tid> known_;
+  std::vector<CpuSeen> cpus_;
+
+  uint64_t switches_ = 0;
+  uint64_t wakeups_ = 0;
+  uint64_t wakings_ = 0;
+  uint64_t lost_ = 0;
+  uint64_t late_ = 0;
+  uint64_t unread_lines_ = 0;
+  uint64_t first_unread_ = 0;  // its number
+  bool short_form_ = false;
+  bool marks_ = false;  // a preempt mark was seen
+  bool processes_ = false;
+  int digits_ = 9;
+};
+
+}  // namespace offcpu::source::replay
