@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "kernel-compat/task_state.h"
+#include "source/replay/null_sink.h"
 
 namespace offcpu::source::replay {
 namespace {
@@ -32,19 +33,6 @@ bool IsSchedEvent(std::string_view line) {
   }
   return false;
 }
-
-class NullSink : public model::EventSink {
- public:
-  void OnSwitch(const model::Switch&) override {}
-  void OnSwitchIn(const model::SwitchIn&) override {}
-  void OnWakeup(const model::Wakeup&) override {}
-  void OnFork(const model::Fork&) override {}
-  void OnCommChange(const model::CommChange&) override {}
-  void OnExit(const model::Exit&) override {}
-  void OnMap(const model::Map&) override {}
-  void OnCgroupMove(const model::CgroupMove&) override {}
-  void OnLoss(const model::Loss&) override {}
-};
 
 }  // namespace
 
