@@ -94,10 +94,10 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
-void DecodeText(const RawText& text, std::string* out) {
-  if (text.form == TextForm::kUtf16) return DecodeUtf16(text, out, out->size() + kMaxTextBytes);
+void DecodeText(const RawText& text, std::string* out, size_t limit) {
+  if (text.form == TextForm::kUtf16) return DecodeUtf16(text, out, out->size() + limit);
   const std::string_view whole = AsText(text.bytes);
-  const std::string_view kept = whole.substr(0, kMaxTextBytes);
+  const std::string_view kept = whole.substr(0, limit);
   if (text.form == TextForm::kUtf8) DecodeUtf8(kept, out);
   if (text.form == TextForm::kLatin1) {
     for (const char c : kept) AppendCodePoint(static_cast<uint8_t>(c), out);

@@ -16,7 +16,8 @@ constexpr size_t kMaxTextBytes = 1U << 20;
 bool IsUtf8(std::string_view text);
 
 // Appends `text` as valid UTF-8: what can't be read becomes U+FFFD (async-profiler writes the names
-// of threads and symbols as the system gave them). Nothing for null, empty and pooled text.
-void DecodeText(const RawText& text, std::string* out);
+// of threads and symbols as the system gave them). Nothing for null, empty and pooled text. At most
+// `limit` bytes are decoded.
+void DecodeText(const RawText& text, std::string* out, size_t limit = kMaxTextBytes);
 
 }  // namespace offcpu::jfr
