@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view kNull = "-";
 
-std::string NameOfEvent(const Metadata& metadata, uint64_t id, const char* otherwise) {
-  const TypeIndex type = metadata.ById(id);
-  return type == kNoType ? otherwise : std::string(metadata.TypeName(type));
+// The JDK's own events had longer names in version 1 (JDK 9).
+std::string JdkName(const ChunkHeader& header, const char* name) {
+  return (header.major == 1 ? "com.oracle.jdk." : "jdk.") + std::string(name);
 }
 
 std::string NumberText(std::optional<int64_t> number, std::string_view otherwise) {
@@ -102,8 +102,8 @@ void CountEvents(const Chunk& chunk, std::map<std::string, uint64_t>* counts) {
   const auto add = [counts](std::string name, uint64_t count) {
     if (count != 0) (*counts)[std::move(name)] += count;
   };
-  add(NameOfEvent(metadata, kMetadataEvent, "jdk.Metadata"), chunk.metadata_events());
-  add(NameOfEvent(metadata, kCheckpointEvent, "jdk.CheckPoint"), chunk.checkpoint_events());
+  add(JdkName(chunk.header(), "Metadata"), chunk.metadata_events());
+  add(JdkName(chunk.header(), "CheckPoint"), chunk.checkpoint_events());
   for (TypeIndex type = 0; type < chunk.counts().size(); ++type) {
     add(std::string(metadata.TypeName(type)), chunk.counts()[type]);
   }

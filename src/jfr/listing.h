@@ -13,8 +13,8 @@ namespace offcpu::jfr {
 
 // A recording as text, to be held against what the JDK's own tool says.
 
-// Adds how many events of each type `chunk` has to `counts`; metadata and checkpoints by the names
-// that the chunk gives them, "jdk.Metadata" and "jdk.CheckPoint" where it gives none.
+// Adds how many events of each type `chunk` has to `counts`; metadata and checkpoints as
+// "jdk.Metadata" and "jdk.CheckPoint", with the "com.oracle.jdk." of that time in version 1.
 void CountEvents(const Chunk& chunk, std::map<std::string, uint64_t>* counts);
 
 // The cursor's current event, in columns with tabs between them: type, start (ns since the epoch),
