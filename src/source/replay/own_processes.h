@@ -8,21 +8,22 @@
 namespace offcpu::source::replay {
 
 // Where a recording does not tell which process a thread belongs to, the thread stands for a
-// process of its own, named like it. Everything is handed on to `sink`.
+// process of its own. A process is named like its first thread, as nothing else names it.
+// Everything is handed on to `sink`.
 class OwnProcesses : public model::EventSink {
  public:
   void set_sink(model::EventSink* sink) { sink_ = sink; }
-  // Whether there were such threads.
-  bool any() const { return !named_.empty(); }
+  // Whether there were threads without a process.
+  bool any() const { return any_; }
 
   void OnSwitch(const model::Switch& event) override {
-    if (event.prev_pid >= 0 || event.prev_tid == 0) {
-      sink_->OnSwitch(event);
-      return;
-    }
     model::Switch completed = event;
-    completed.prev_pid = event.prev_tid;
-    if (named_.insert(event.prev_tid).second) {
+    if (event.prev_pid < 0 && event.prev_tid != 0) {
+      completed.prev_pid = event.prev_tid;
+      any_ = true;
+    }
+    const bool leads = completed.prev_pid == event.prev_tid && event.prev_tid != 0;
+    if (leads && named_.insert(event.prev_tid).second) {
       model::CommChange change;
       change.time = event.time;
       change.cpu = event.cpu;
@@ -43,6 +44,7 @@ class OwnProcesses : public model::EventSink {
 
  private:
   model::EventSink* sink_ = nullptr;
+  bool any_ = false;
   std::unordered_set<model::Tid> named_;
 };
 

@@ -78,7 +78,7 @@ Result<Nanos> TextReplay::Start() {
     const std::string_view text = WithoutEnd(line);
     const auto head = ParseTextHead(text);
     if (!head) {
-      if (IsSchedEvent(text)) NoteUnread(text);
+      if (IsSchedEvent(text)) NoteUnread();
       continue;
     }
     first_line_number_ = line_number_;
@@ -116,7 +116,7 @@ void TextReplay::TakeLine(std::string_view line, model::EventSink& sink) {
   if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   if (const auto head = ParseTextHead(line)) {
     DeliverPending(sink);
-    if (!TakeEvent(*head, sink)) NoteUnread(line);
+    if (!TakeEvent(*head, sink)) NoteUnread();
     return;
   }
   if (const auto frame = ParseTextFrame(line)) {
@@ -127,11 +127,11 @@ void TextReplay::TakeLine(std::string_view line, model::EventSink& sink) {
   } else if (line.empty()) {
     DeliverPending(sink);  // the end of a call chain
   } else if (IsSchedEvent(line)) {
-    NoteUnread(line);
+    NoteUnread();
   }
 }
 
-void TextReplay::NoteUnread(std::string_view) {
+void TextReplay::NoteUnread() {
   if (unread_lines_++ == 0) first_unread_ = line_number_;
 }
 
@@ -160,7 +160,6 @@ bool TextReplay::InOrder(const TextHead& head, model::EventSink& sink) {
 
 bool TextReplay::TakeEvent(const TextHead& head, model::EventSink& sink) {
   digits_ = std::min(digits_, head.digits);
-  processes_ = processes_ || head.pid >= 0;
   return head.event == "sched_switch" ? TakeSwitch(head, sink) : TakeWakeup(head, sink);
 }
 
@@ -176,12 +175,11 @@ bool TextReplay::TakeSwitch(const TextHead& head, model::EventSink& sink) {
   pending.event.time = head.time;
   pending.event.cpu = head.cpu;
   pending.event.prev_tid = parsed->prev_tid;
-  pending.event.prev_pid = head.pid >= 0 ? head.pid : parsed->prev_tid;
+  pending.event.prev_pid = head.pid;
   pending.event.next_tid = parsed->next_tid;
   pending.event.prev_state = state.state;
   pending.event.preempted = state.preempted;
   pending.event.prev_comm = model::MakeComm(parsed->prev_comm);
-  NameThread(pending.event, parsed->prev_comm, sink);
   pending_ = std::move(pending);
   return true;
 }
@@ -218,26 +216,14 @@ void TextReplay::EndLoss(model::Cpu cpu, Nanos time, model::EventSink& sink) {
   if (count > 0) sink.OnLoss({cpu, seen.last, time, count});
 }
 
-void TextReplay::NameThread(const model::Switch& event, std::string_view comm,
-                            model::EventSink& sink) {
-  if (event.prev_tid == 0 || event.prev_pid != event.prev_tid) return;
-  if (!known_.insert(event.prev_tid).second) return;
-  model::CommChange change;
-  change.time = event.time;
-  change.cpu = event.cpu;
-  change.pid = event.prev_pid;
-  change.tid = event.prev_tid;
-  change.comm = model::MakeComm(comm);
-  sink.OnCommChange(change);
-}
-
 void TextReplay::DeliverPending(model::EventSink& sink) {
   if (!pending_) return;
   Pending pending = *std::exchange(pending_, std::nullopt);
   pending.event.chain.kernel = pending.kernel;
   pending.event.chain.user = pending.user;
   pending.event.chain.present = pending.chain;
-  sink.OnSwitch(pending.event);
+  own_processes_.set_sink(&sink);
+  own_processes_.OnSwitch(pending.event);
 }
 
 // ---- what is told of it -------------------------------------------------------------------------
@@ -278,7 +264,7 @@ void TextReplay::AddWarnings() {
     warnings_.push_back(
         "this form of sched_switch does not tell who was preempted: those count as runnable");
   }
-  if (!processes_) {
+  if (own_processes_.any()) {
     warnings_.push_back("the text does not tell processes: each thread stands for one of its own");
   }
   if (wakings_ > 0 && wakeups_ == 0) {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "source/replay/input.h"
+#include "source/replay/own_processes.h"
 #include "source/replay/recording.h"
 #include "source/replay/text_line.h"
 
@@ -67,9 +67,8 @@ class TextReplay : public Recording {
   void TakeLoss(const TextLoss& loss, model::EventSink& sink);
   void EndLoss(model::Cpu cpu, Nanos time, model::EventSink& sink);
   void DeliverPending(model::EventSink& sink);
-  void NameThread(const model::Switch& event, std::string_view comm, model::EventSink& sink);
   bool InOrder(const TextHead& head, model::EventSink& sink);
-  void NoteUnread(std::string_view line);
+  void NoteUnread();
   CpuSeen& SeenOn(model::Cpu cpu);
   void AddWarnings();
 
@@ -81,7 +80,7 @@ class TextReplay : public Recording {
   bool at_end_ = false;
   Nanos released_ = 0;
   uint64_t line_number_ = 0;
-  std::unordered_set<model::Tid> known_;
+  OwnProcesses own_processes_;
   std::vector<CpuSeen> cpus_;
 
   uint64_t switches_ = 0;
@@ -93,7 +92,6 @@ class TextReplay : public Recording {
   uint64_t first_unread_ = 0;  // its number
   bool short_form_ = false;
   bool marks_ = false;  // a preempt mark was seen
-  bool processes_ = false;
   int digits_ = 9;
 };
 
