@@ -23,8 +23,8 @@ class LayoutCompiler {
     if (type == kNoType || depth > kMaxNesting) return false;
     const Primitive primitive = metadata_.type(type).primitive;
     if (primitive != Primitive::kNone) {
-      return Add(
-          {CodeOf(primitive), depth == 0 ? SlotFor(kSelf, "", false) : Layout::kNoSlot, 0, type});
+      return Add({CodeOf(primitive), depth == 0 ? SlotFor(kSelf, "", false) : Layout::kNoSlot, 0, 0,
+                  type});
     }
     if (depth == 0 && metadata_.type(type).simple) simple_prefix_ = "";
     for (const Field& field : metadata_.Fields(type)) {
@@ -57,32 +57,67 @@ class LayoutCompiler {
   }
 
   bool Add(Layout::Step step) {
-    if (layout_.steps_.size() >= max_steps_) return false;
-    layout_.steps_.push_back(step);
+    if (added_++ >= max_steps_) return false;
+    if (step.slot == Layout::kNoSlot) step = AsSkip(step);
+    if (!MergeSkip(step)) layout_.steps_.push_back(step);
+    return true;
+  }
+
+  static Layout::Step AsSkip(const Layout::Step& step) {
+    const auto integer = [](uint32_t width) {
+      return Layout::Step{Code::kSkipIntegers, Layout::kNoSlot, 1, width, kNoType};
+    };
+    const auto bytes = [](uint32_t count) {
+      return Layout::Step{Code::kSkipBytes, Layout::kNoSlot, count, 0, kNoType};
+    };
+    switch (step.code) {
+      case Code::kLong:
+      case Code::kKey: return integer(8);
+      case Code::kInt: return integer(4);
+      case Code::kShort:
+      case Code::kChar: return integer(2);
+      case Code::kByte:
+      case Code::kBoolean: return bytes(1);
+      case Code::kFloat: return bytes(4);
+      case Code::kDouble: return bytes(8);
+      default: return step;
+    }
+  }
+
+  // What is skipped in a row is one step; but an array's element begins with a step of its own.
+  bool MergeSkip(const Layout::Step& step) {
+    const bool skip = step.code == Code::kSkipIntegers || step.code == Code::kSkipBytes;
+    if (!skip || layout_.steps_.size() <= merge_from_) return false;
+    Layout::Step& last = layout_.steps_.back();
+    if (last.code != step.code) return false;
+    last.length += step.length;
+    last.width += step.width;
     return true;
   }
 
   bool AddField(const Field& field, const std::string& path, int depth) {
     if (field.array) return AddArray(field, path, depth);
     if (field.pooled)
-      return Add({Code::kKey, SlotFor(field, path, /*may_go_on=*/true), 0, field.type});
+      return Add({Code::kKey, SlotFor(field, path, /*may_go_on=*/true), 0, 0, field.type});
     if (field.type == kNoType) return false;
     const Type& type = metadata_.type(field.type);
     if (type.primitive == Primitive::kNone) {
       if (type.simple) simple_prefix_ = path + ".";
       return AddType(field.type, path + ".", depth + 1);
     }
-    return Add({CodeOf(type.primitive), SlotFor(field, path, false), 0, field.type});
+    return Add({CodeOf(type.primitive), SlotFor(field, path, false), 0, 0, field.type});
   }
 
   bool AddArray(const Field& field, const std::string& path, int depth) {
     const size_t at = layout_.steps_.size();
-    if (!Add({Code::kArray, SlotFor(field, path, false), 0, field.type})) return false;
+    if (!Add({Code::kArray, SlotFor(field, path, false), 0, 0, field.type})) return false;
     // Elements have no paths: whoever asks for the array reads them with a layout of their type.
     const std::span<const std::string> paths = std::exchange(paths_, {});
-    const bool added = field.pooled ? Add({Code::kKey, Layout::kNoSlot, 0, field.type})
+    merge_from_ = layout_.steps_.size();
+    const bool added = field.pooled ? Add({Code::kKey, Layout::kNoSlot, 0, 0, field.type})
                                     : AddType(field.type, path + ".", depth + 1);
     paths_ = paths;
+    merge_from_ = layout_.steps_.size();
     layout_.steps_[at].length = static_cast<uint32_t>(layout_.steps_.size() - at - 1);
     return added;
   }
@@ -112,6 +147,8 @@ class LayoutCompiler {
   const Metadata& metadata_;
   std::span<const std::string> paths_;
   size_t max_steps_;
+  size_t added_ = 0;                          // with those that were merged
+  size_t merge_from_ = 0;                     // the first step that others may be merged with
   std::optional<std::string> simple_prefix_;  // of the last struct of one field that was met
   Layout layout_;
 };
@@ -124,11 +161,6 @@ std::optional<Layout> Layout::Compile(const Metadata& metadata, TypeIndex type,
   return compiler.Take();
 }
 
-void Layout::Read(Wire* wire, Value* slots) const {
-  std::fill_n(slots, slots_, Value{});
-  Run(wire, 0, steps_.size(), slots);
-}
-
 void Layout::Run(Wire* wire, size_t begin, size_t end, Value* slots) const {
   for (size_t at = begin; at < end; ++at) {
     const Step& step = steps_[at];
@@ -138,21 +170,16 @@ void Layout::Run(Wire* wire, size_t begin, size_t end, Value* slots) const {
     } else if (slots != nullptr && step.slot != kNoSlot) {
       ReadStep(wire, step, &slots[step.slot]);
     } else {
-      SkipStep(wire, step.code);
+      SkipStep(wire, step);
     }
   }
 }
 
-// Each element that has steps takes a byte at least, so the loop ends with the bytes; elements
-// without steps take none and need no loop.
 void Layout::RunArray(Wire* wire, size_t at, Value* slots) const {
   const Step& step = steps_[at];
   const uint64_t count = wire->Count();
-  if (count > wire->remaining() && step.length > 0) wire->Fail();
   const Wire start = *wire;
-  for (uint64_t i = 0; i < count && step.length > 0 && wire->ok(); ++i) {
-    Run(wire, at + 1, at + 1 + step.length, nullptr);
-  }
+  SkipElements(wire, at, count);
   if (slots == nullptr || step.slot == kNoSlot || !wire->ok()) return;
   Value& value = slots[step.slot];
   value.kind = ValueKind::kArray;
@@ -162,19 +189,25 @@ void Layout::RunArray(Wire* wire, size_t at, Value* slots) const {
   value.text.bytes = elements.Take(wire->position() - start.position());
 }
 
-void Layout::SkipStep(Wire* wire, Code code) {
-  switch (code) {
-    case Code::kLong:
-    case Code::kKey: wire->SkipInteger(8); break;
-    case Code::kInt: wire->SkipInteger(4); break;
-    case Code::kShort:
-    case Code::kChar: wire->SkipInteger(2); break;
-    case Code::kByte:
-    case Code::kBoolean: wire->Skip(1); break;
-    case Code::kFloat: wire->Skip(4); break;
-    case Code::kDouble: wire->Skip(8); break;
-    case Code::kText: (void)wire->Text(); break;
-    case Code::kArray: break;  // Run's
+// Each element that has steps takes a byte at least, so the loop ends with the bytes; elements
+// without steps take none and need no loop.
+void Layout::SkipElements(Wire* wire, size_t at, uint64_t count) const {
+  const uint32_t length = steps_[at].length;
+  if (length == 0) return;
+  if (count > wire->remaining()) return wire->Fail();
+  const Step& first = steps_[at + 1];
+  if (length == 1 && first.code == Code::kSkipIntegers) {  // the frames of a stack
+    return wire->SkipIntegers(count * first.length, count * first.width);
+  }
+  for (uint64_t i = 0; i < count && wire->ok(); ++i) Run(wire, at + 1, at + 1 + length, nullptr);
+}
+
+// The other codes were turned into these three when nobody asked for them.
+void Layout::SkipStep(Wire* wire, const Step& step) {
+  switch (step.code) {
+    case Code::kSkipIntegers: wire->SkipIntegers(step.length, step.width); break;
+    case Code::kSkipBytes: wire->Skip(step.length); break;
+    default: (void)wire->Text(); break;
   }
 }
 
@@ -205,7 +238,9 @@ void Layout::ReadStep(Wire* wire, const Step& step, Value* value) {
       value->kind = ValueKind::kKey;
       value->bits = wire->Key();
       break;
-    case Code::kArray: break;  // Run's
+    case Code::kArray:  // Run's
+    case Code::kSkipIntegers:
+    case Code::kSkipBytes: break;
   }
 }
 

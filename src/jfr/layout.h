@@ -17,7 +17,7 @@ namespace offcpu::jfr {
 enum class ValueKind : uint8_t { kAbsent, kInteger, kReal, kText, kKey, kArray };
 
 // One value of an event or of a pool's entry, as it lies; its bytes live as long as what it was
-// read from.
+// read from. What is not of its kind means nothing.
 struct Value {
   ValueKind kind = ValueKind::kAbsent;
   TypeIndex type = kNoType;  // kKey: whose pool (kNoType: not described); kArray: of the elements
@@ -46,7 +46,7 @@ class Layout {
   // `paths`: at most kMaxSlots names of fields, "a.b" for one within a struct or behind a key, ""
   // for the value itself (a primitive one, or the only field of a simple type). None where the type
   // can't be laid out: a field of an unknown type, structs within each other more than 16 deep,
-  // more than `max_steps` steps.
+  // more than `max_steps` fields.
   static std::optional<Layout> Compile(const Metadata& metadata, TypeIndex type,
                                        std::span<const std::string> paths,
                                        size_t max_steps = kMaxSteps);
@@ -57,8 +57,9 @@ class Layout {
 
   // Skips a value; wire->ok() tells whether it was all there.
   void Skip(Wire* wire) const { Run(wire, 0, steps_.size(), nullptr); }
-  // The same, but puts what was asked for into `slots` (slots() of them), whose old values go.
-  void Read(Wire* wire, Value* slots) const;
+  // The same, but puts what was asked for into `slots` (slots() of them). All of them are written,
+  // unless the bytes end before: then they mean nothing.
+  void Read(Wire* wire, Value* slots) const { Run(wire, 0, steps_.size(), slots); }
 
  private:
   friend class LayoutCompiler;
@@ -74,19 +75,23 @@ class Layout {
     kDouble,
     kText,
     kKey,
-    kArray,  // the next `length` steps are its element
+    kArray,         // the next `length` steps are its element
+    kSkipIntegers,  // `length` of them in a row that nobody asked for, `width` bytes together
+    kSkipBytes,     // `length` bytes
   };
   struct Step {
     Code code = Code::kByte;
     uint8_t slot = kNoSlot;
     uint32_t length = 0;
+    uint32_t width = 0;
     TypeIndex type = kNoType;
   };
   static constexpr uint8_t kNoSlot = 255;
 
   void Run(Wire* wire, size_t begin, size_t end, Value* slots) const;
   void RunArray(Wire* wire, size_t at, Value* slots) const;
-  static void SkipStep(Wire* wire, Code code);
+  void SkipElements(Wire* wire, size_t at, uint64_t count) const;
+  static void SkipStep(Wire* wire, const Step& step);
   static void ReadStep(Wire* wire, const Step& step, Value* value);
 
   std::vector<Step> steps_;

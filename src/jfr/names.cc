@@ -22,7 +22,11 @@ const Method kNoMethod;
 const std::string kNoKind;
 
 enum ThreadField { kOsName, kOsId, kJavaName, kJavaId, kGroup, kVirtual, kThreadFields };
-enum FrameField { kMethodKey, kLine, kBytecode, kKind, kFrameFields };
+enum FrameField { kMethodKey, kLine, kBytecode, kKind };
+
+int32_t NumberOf(const Value& value) {
+  return value.kind == ValueKind::kInteger ? static_cast<int32_t>(value.Integer()) : 0;
+}
 
 std::vector<std::string> Paths(std::initializer_list<const char*> paths) {
   return {paths.begin(), paths.end()};
@@ -35,15 +39,16 @@ Names::Reader::Reader(const Metadata& metadata, TypeIndex type, std::span<const 
   if (layout_) slots_.resize(layout_->slots());
 }
 
-void Names::Reader::Read(Wire* wire, std::span<Value> values) {
-  std::fill(values.begin(), values.end(), Value{});
+void Names::Reader::Read(Wire* wire) {
   if (!layout_) return wire->Fail();
   layout_->Read(wire, slots_.data());
-  if (!wire->ok()) return;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Wanted& wanted = layout_->wanted()[i];
-    if (wanted.field != nullptr) values[i] = slots_[wanted.slot];
-  }
+}
+
+const Value& Names::Reader::Get(size_t path) const {
+  static const Value kAbsent;
+  if (!layout_) return kAbsent;
+  const Wanted& wanted = layout_->wanted()[path];
+  return wanted.field == nullptr ? kAbsent : slots_[wanted.slot];
 }
 
 Names::Names(const Chunk* chunk)
@@ -55,9 +60,16 @@ size_t Names::EntryHash::operator()(const Entry& entry) const {
 }
 
 Names::Reader& Names::ReaderOf(Role role, TypeIndex type, std::string_view step) {
-  const auto key = std::tuple(role, type, std::string(step));
-  const auto known = readers_.find(key);
-  if (known != readers_.end()) return known->second;
+  struct Asked {
+    Role role;
+    TypeIndex type;
+    std::string_view step;
+  };
+  const auto known = readers_.find(Asked{role, type, step});
+  return known != readers_.end() ? known->second : MakeReader(role, type, step);
+}
+
+Names::Reader& Names::MakeReader(Role role, TypeIndex type, std::string_view step) {
   if (readers_.size() >= kMaxReaders) return no_reader_;
   std::vector<std::string> paths;
   switch (role) {
@@ -71,7 +83,8 @@ Names::Reader& Names::ReaderOf(Role role, TypeIndex type, std::string_view step)
     case Role::kText: paths = Paths({"", "name", "javaName", "osName"}); break;
     case Role::kStep: paths = {std::string(step)}; break;
   }
-  return readers_.try_emplace(key, chunk_.metadata(), type, paths).first->second;
+  return readers_.try_emplace({role, type, std::string(step)}, chunk_.metadata(), type, paths)
+      .first->second;
 }
 
 std::optional<Wire> Names::Find(const Value& key) {
@@ -84,14 +97,23 @@ std::optional<Wire> Names::Find(const Value& key) {
 bool Names::ReadEntry(Role role, const Value& key, std::span<Value> values, std::string_view step) {
   auto wire = Find(key);
   if (!wire) return false;
-  ReaderOf(role, key.type, step).Read(&*wire, values);
-  return wire->ok();
+  Reader& reader = ReaderOf(role, key.type, step);
+  reader.Read(&*wire);
+  if (!wire->ok()) return false;
+  // Copied: a text may lead to another value of this type, which the same reader reads.
+  for (size_t i = 0; i < values.size(); ++i) values[i] = reader.Get(i);
+  return true;
 }
 
 const Thread* Names::ThreadAt(const Value& value) {
   const Entry entry{value.type, value.bits};
+  if (last_thread_at_ != nullptr && entry == last_thread_) return last_thread_at_;
   const auto known = threads_.find(entry);
-  if (known != threads_.end()) return &known->second;
+  if (known != threads_.end()) {
+    last_thread_ = entry;
+    last_thread_at_ = &known->second;
+    return last_thread_at_;
+  }
   std::array<Value, kThreadFields> fields;
   if (!ReadEntry(Role::kThread, value, fields)) return nullptr;
   Thread thread = ReadThread(fields);
@@ -99,6 +121,7 @@ const Thread* Names::ThreadAt(const Value& value) {
       2 * kNodeBytes + thread.os_name.size() + thread.java_name.size() + thread.group.size();
   if (thread_bytes_ > kKeptBytes) {
     threads_.clear();
+    last_thread_at_ = nullptr;
     thread_bytes_ = 0;
   }
   return &threads_.emplace(entry, std::move(thread)).first->second;
@@ -124,6 +147,7 @@ const StackTrace* Names::StackAt(const Value& value) {
     stacks_.clear();
     methods_.clear();
     kinds_.clear();
+    last_kind_text_ = nullptr;
     stack_bytes_ = 0;
   }
   std::array<Value, 2> fields;
@@ -142,13 +166,11 @@ StackTrace Names::ReadStack(const Value& frames) {
   Wire wire(frames.text.bytes, chunk_.header().compressed);
   stack.frames.reserve(static_cast<size_t>(std::min<uint64_t>(frames.bits, kMaxFrames)));
   for (uint64_t i = 0; i < frames.bits; ++i) {
-    std::array<Value, kFrameFields> fields;
     stack.truncated = i == kMaxFrames || stack_bytes_ >= 2 * kKeptBytes;
-    if (!stack.truncated) reader.Read(&wire, fields);
+    if (!stack.truncated) reader.Read(&wire);
     if (stack.truncated || !wire.ok()) break;
-    stack.frames.push_back({MethodAt(fields[kMethodKey]), KindAt(fields[kKind]),
-                            static_cast<int32_t>(fields[kLine].Integer()),
-                            static_cast<int32_t>(fields[kBytecode].Integer())});
+    stack.frames.push_back({MethodAt(reader.Get(kMethodKey)), KindAt(reader.Get(kKind)),
+                            NumberOf(reader.Get(kLine)), NumberOf(reader.Get(kBytecode))});
   }
   return stack;
 }
@@ -167,8 +189,13 @@ const Method* Names::MethodAt(const Value& key) {
 
 const std::string* Names::KindAt(const Value& key) {
   const Entry entry{key.type, key.bits};
+  if (last_kind_text_ != nullptr && entry == last_kind_) return last_kind_text_;
   const auto known = kinds_.find(entry);
-  if (known != kinds_.end()) return &known->second;
+  if (known != kinds_.end()) {
+    last_kind_ = entry;
+    last_kind_text_ = &known->second;
+    return last_kind_text_;
+  }
   auto text = Text(key, kMaxNameBytes, 0);
   if (!text) return &kNoKind;
   stack_bytes_ += kNodeBytes + text->capacity();

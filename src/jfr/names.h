@@ -90,8 +90,10 @@ class Names {
    public:
     Reader() = default;  // of nothing
     Reader(const Metadata& metadata, TypeIndex type, std::span<const std::string> paths);
-    // The values of the paths, in their order, all absent where the type can't be read.
-    void Read(Wire* wire, std::span<Value> values);
+    // Reads the next value of the type; wire->ok() tells whether it was all there.
+    void Read(Wire* wire);
+    // What was read last at the path with this number; absent where the type has no such field.
+    const Value& Get(size_t path) const;
     // What of the first path lies behind the key that was read for it.
     std::string_view rest() const {
       return layout_ ? std::string_view(layout_->wanted()[0].rest) : std::string_view();
@@ -101,8 +103,22 @@ class Names {
     std::optional<Layout> layout_;
     std::vector<Value> slots_;
   };
+  struct ReaderKey {
+    Role role = Role::kStep;
+    TypeIndex type = kNoType;
+    std::string step;
+  };
+  struct ReaderLess {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return std::tuple(a.role, a.type, std::string_view(a.step)) <
+             std::tuple(b.role, b.type, std::string_view(b.step));
+    }
+  };
 
   Reader& ReaderOf(Role role, TypeIndex type, std::string_view step = {});
+  Reader& MakeReader(Role role, TypeIndex type, std::string_view step);
   bool ReadEntry(Role role, const Value& key, std::span<Value> values, std::string_view step = {});
   std::optional<Wire> Find(const Value& key);
   std::optional<std::string> Text(const Value& value, size_t limit, int depth);
@@ -115,12 +131,16 @@ class Names {
 
   const Chunk& chunk_;
   TypeIndex text_type_;
-  std::map<std::tuple<Role, TypeIndex, std::string>, Reader> readers_;
+  std::map<ReaderKey, Reader, ReaderLess> readers_;
   Reader no_reader_;
   Kept<Thread> threads_;
   Kept<StackTrace> stacks_;
   Kept<Method> methods_;
   Kept<std::string> kinds_;
+  Entry last_thread_;  // found most recently: events come in runs of one thread
+  const Thread* last_thread_at_ = nullptr;
+  Entry last_kind_;  // found most recently: most frames of a stack have the same
+  const std::string* last_kind_text_ = nullptr;
   size_t thread_bytes_ = 0;  // in threads_
   size_t stack_bytes_ = 0;   // in stacks_, methods_ and kinds_
   uint64_t missing_keys_ = 0;

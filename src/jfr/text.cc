@@ -2,6 +2,7 @@
 #include "jfr/text.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace offcpu::jfr {
 namespace {
@@ -52,7 +53,34 @@ std::string_view AsText(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// How many bytes of ASCII `text` begins with; up to seven less.
+size_t AsciiLength(std::string_view text) {
+  size_t length = 0;
+  for (uint64_t eight = 0; text.size() - length >= sizeof(eight); length += sizeof(eight)) {
+    std::memcpy(&eight, text.data() + length, sizeof(eight));
+    if ((eight & 0x8080808080808080) != 0) break;
+  }
+  return length;
+}
+
+// Appends the ASCII that `text` begins with and takes it away.
+void DecodeAscii(std::string_view* text, std::string* out) {
+  const size_t length = AsciiLength(*text);
+  out->append(text->substr(0, length));
+  text->remove_prefix(length);
+}
+
+void DecodeLatin1(std::string_view text, std::string* out) {
+  DecodeAscii(&text, out);
+  for (const char c : text) AppendCodePoint(static_cast<uint8_t>(c), out);
+}
+
 void DecodeUtf8(std::string_view text, std::string* out) {
+  DecodeAscii(&text, out);
+  if (IsUtf8(text)) {
+    out->append(text);
+    return;
+  }
   while (!text.empty()) {
     const size_t length = SequenceLength(text);
     out->append(length == 0 ? kReplacement : text.substr(0, length));
@@ -99,9 +127,7 @@ void DecodeText(const RawText& text, std::string* out, size_t limit) {
   const std::string_view whole = AsText(text.bytes);
   const std::string_view kept = whole.substr(0, limit);
   if (text.form == TextForm::kUtf8) DecodeUtf8(kept, out);
-  if (text.form == TextForm::kLatin1) {
-    for (const char c : kept) AppendCodePoint(static_cast<uint8_t>(c), out);
-  }
+  if (text.form == TextForm::kLatin1) DecodeLatin1(kept, out);
   if (kept.size() < whole.size()) out->append(kEllipsis);
 }
 

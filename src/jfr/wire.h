@@ -69,13 +69,11 @@ class Wire {
   }
   void Skip(uint64_t size) { (void)Take(size); }
 
-  // Skips an integer of `width` bytes, or a compressed one.
-  void SkipInteger(unsigned width) {
-    if (compressed_) {
-      (void)Compressed();
-    } else {
-      Skip(width);
-    }
+  // Skips `count` integers, which are `width` bytes together where they are not compressed.
+  void SkipIntegers(uint64_t count, uint64_t width) {
+    if (!compressed_) return Skip(width);
+    if (!Need(count)) return;  // each is a byte at least
+    for (uint64_t i = 0; i < count; ++i) SkipCompressed();
   }
 
   RawText Text() {
@@ -112,6 +110,19 @@ class Wire {
   uint64_t Integer(unsigned width) { return compressed_ ? Compressed() : Fixed(width); }
 
   uint64_t Compressed() {
+    if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) return static_cast<uint8_t>(*at_++);
+    if (remaining() < kMaxIntegerBytes) return CompressedNearEnd();
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 56; shift += 7) {
+      const auto byte = static_cast<uint64_t>(*at_++);
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    return value | static_cast<uint64_t>(*at_++) << 56;
+  }
+
+  // Where the bytes may end within the integer.
+  uint64_t CompressedNearEnd() {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 56; shift += 7) {
       const uint64_t byte = Byte();
@@ -119,6 +130,14 @@ class Wire {
       if (byte < 0x80) return value;
     }
     return value | uint64_t{Byte()} << 56;
+  }
+
+  void SkipCompressed() {
+    for (int i = 0; i < 8; ++i) {
+      if (!Need(1)) return;
+      if (static_cast<uint8_t>(*at_++) < 0x80) return;
+    }
+    (void)Byte();
   }
 
   uint64_t Fixed(unsigned width) {
@@ -133,9 +152,11 @@ class Wire {
     const std::byte* from = at_;
     if (!compressed_) return count <= remaining() / 2 ? Take(count * 2) : (Fail(), Take(0));
     if (!Need(count)) return {};  // each unit is a byte at least
-    for (uint64_t i = 0; i < count && ok_; ++i) (void)Compressed();
+    for (uint64_t i = 0; i < count && ok_; ++i) SkipCompressed();
     return ok_ ? std::span<const std::byte>(from, at_) : std::span<const std::byte>();
   }
+
+  static constexpr size_t kMaxIntegerBytes = 9;
 
   const std::byte* begin_ = nullptr;
   const std::byte* at_ = nullptr;
