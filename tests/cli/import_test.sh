@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016  # awk programs
 # offcpu import of texts: what is read, what is told of it, what is refused.
 
 # Two threads that take turns on one CPU: "a" sleeps 1 ms and waits 250 us, twice.
