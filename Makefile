@@ -44,7 +44,8 @@ objs := $(sources:%.cc=$(O)/%.o) $(proto_sources:.cc=.o)
 lib_objs := $(filter-out $(O)/src/cli/main.o,$(objs))
 to_objs = $(patsubst %.cc,$(O)/%.o,$(sort $(wildcard $(1))))
 writer_obj := $(O)/tests/support/write_sample_profile.o
-support_objs := $(filter-out $(writer_obj),$(call to_objs,tests/support/*.cc))
+seeder_obj := $(O)/tests/support/write_fuzz_seeds.o
+support_objs := $(filter-out $(writer_obj) $(seeder_obj),$(call to_objs,tests/support/*.cc))
 unit_objs := $(call to_objs,tests/unit/*/*.cc tests/unit/*/*/*.cc) $(support_objs)
 live_objs := $(call to_objs,tests/live/*.cc) $(support_objs)
 programs := $(patsubst tests/programs/%.cc,$(O)/programs/%,$(sort $(wildcard tests/programs/*.cc)))
@@ -79,8 +80,9 @@ $(O)/offcpu: $(objs)
 $(O)/unit-tests: $(unit_objs) $(lib_objs)
 $(O)/live-tests: $(live_objs) $(lib_objs)
 $(O)/write-sample-profile: $(writer_obj) $(lib_objs)
+$(O)/write-fuzz-seeds: $(seeder_obj) $(lib_objs)
 $(O)/unit-tests $(O)/live-tests: private extra_libs := $(gtest_libs)
-$(O)/offcpu $(O)/unit-tests $(O)/live-tests $(O)/write-sample-profile:
+$(O)/offcpu $(O)/unit-tests $(O)/live-tests $(O)/write-sample-profile $(O)/write-fuzz-seeds:
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(lib_libs) $(extra_libs) $(LDLIBS)
 
@@ -136,7 +138,7 @@ flags = '$(subst ','\'',$(compile) $(link))'
 $(O)/flags: FORCE
 	@mkdir -p $(@D); echo $(flags) | cmp -s - $@ || echo $(flags) > $@
 
--include $(wildcard $(objs:.o=.d) $(bpf_objs:.o=.d) $(unit_objs:.o=.d) $(live_objs:.o=.d) $(writer_obj:.o=.d) $(programs:%=%.d) $(O)/tests/fuzz/*.d)
+-include $(wildcard $(objs:.o=.d) $(bpf_objs:.o=.d) $(unit_objs:.o=.d) $(live_objs:.o=.d) $(writer_obj:.o=.d) $(seeder_obj:.o=.d) $(programs:%=%.d) $(O)/tests/fuzz/*.d)
 
 demo: $(O)/offcpu $(O)/programs/demo
 	@tools/demo $(O)
@@ -168,7 +170,7 @@ bench: $(O)/offcpu $(programs)
 
 # The parsers are built anew with clang, instrumented, in a folder of their own.
 fuzzers := $(patsubst tests/fuzz/%_fuzz.cc,%,$(sort $(wildcard tests/fuzz/*_fuzz.cc)))
-fuzz: $(O)/write-sample-profile
+fuzz: $(O)/write-sample-profile $(O)/write-fuzz-seeds
 	@command -v clang++ > /dev/null || { echo "offcpu: fuzzing needs clang++" >&2; exit 1; }
 	$(Q)$(MAKE) --no-print-directory O=$(O)/fuzz CXX=clang++ SAN=address,undefined,fuzzer-no-link build-fuzzers
 	$(Q)for name in $(fuzzers); do tests/fuzz/run $(O) $$name $(FUZZ_SECONDS) || exit 1; done

@@ -32,12 +32,13 @@ struct ImportArguments {
   std::string inlines = "on";
   std::string kallsyms;
   std::string symfs;
+  std::string formats;
   bool quiet = false;
   bool verbose = false;
 };
 
 Result<int> RunInfo(const ImportArguments& arguments) {
-  auto info = source::replay::DescribeRecording(arguments.file);
+  auto info = source::replay::DescribeRecording(arguments.file, arguments.formats);
   if (!info) return info.error();
   auto out = OutputFile::Create("-", /*force=*/false);
   if (!out) return out.error();
@@ -63,6 +64,7 @@ Result<int> RunImport(const ImportArguments& arguments) {
   options.inlines = arguments.inlines == "on";
   options.below = arguments.symfs;
   options.kallsyms = arguments.kallsyms;
+  options.formats = arguments.formats;
   options.command_line = OwnCommandLine();
   auto imported = record::Import(options);
   if (!imported) return imported.error();
@@ -127,6 +129,10 @@ Command AddImport(CLI::App& app) {
   command->add_option("FILE", arguments->file, "Recording to read; - is standard input")
       ->required()
       ->type_name("");
+  command
+      ->add_option("--formats", arguments->formats,
+                   "Of a folder of trace pages: the event formats are below it, in 'events'")
+      ->type_name("DIRECTORY");
   AddKeepOptions(*command, arguments->keep);
   AddSymbolOptions(*command, *arguments);
   AddOutputOptions(*command, *arguments);

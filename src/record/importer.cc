@@ -70,7 +70,9 @@ Options SessionOptions(const ImportOptions& options, const Recording& recording,
   session.same_host = !facts.host.empty() && facts.host == HostName();
   session.names = recording.names();
   session.kernel_symbols = options.kallsyms;
-  if (session.names != nullptr) return session;
+  session.kallsyms_text = facts.kallsyms;
+  const bool named = session.names != nullptr || session.kallsyms_text != nullptr;
+  if (named || !session.kernel_symbols.empty()) return session;
   const auto same_kernel = CheckKernel(facts);
   session.same_kernel = same_kernel.has_value();
   if (session.kernel_symbols.empty()) {
@@ -121,7 +123,7 @@ void DropSilentThreads(profile::Profile* profile) {
 }  // namespace
 
 Result<Imported> Import(const ImportOptions& options) {
-  auto source = source::replay::OpenRecording(options.file);
+  auto source = source::replay::OpenRecording(options.file, options.formats);
   if (!source) return source.error();
   Recording& replay = **source;
   const auto begin = replay.Start();

@@ -16,6 +16,7 @@ struct ImportOptions {
   bool inlines = true;
   std::string below;         // files of the recording's machine lie below it; may be ""
   std::string kallsyms;      // of the recording's kernel; may be ""
+  std::string formats;       // of a folder of trace pages: where the event formats are; may be ""
   std::string command_line;  // for the profile
 };
 

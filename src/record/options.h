@@ -56,6 +56,8 @@ struct Options {
   bool live = true;
   std::string symbols_below;  // not live: files of the recording's machine lie below it
   std::shared_ptr<const model::GivenNames> names;  // not live: of frames that have names already
+  std::shared_ptr<const std::string>
+      kallsyms_text;           // not live: in place of kernel_symbols; or null
   std::string kernel_symbols;  // not live: a kallsyms file of its kernel; empty: there is none
   bool same_host = false;      // not live: the recording was made on this machine
   bool same_kernel = false;    // not live: by this kernel, since it was booted

@@ -22,6 +22,7 @@ symbolize::Options SymbolOptions(const Options& options) {
   symbols.same_kernel = options.same_kernel;
   if (!options.live) symbols.kallsyms = options.kernel_symbols;
   symbols.names = options.names;
+  symbols.kallsyms_text = options.kallsyms_text;
   return symbols;
 }
 

@@ -82,6 +82,18 @@ Result<KernelSymbols> KernelSymbols::Read(const std::string& path) {
   return symbols;
 }
 
+KernelSymbols KernelSymbols::Parse(std::string_view text) {
+  KernelSymbols symbols;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    symbols.AddLine(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (symbols.hidden_) symbols.symbols_.clear();
+  symbols.Sort();
+  return symbols;
+}
+
 // "ffffffff81000000 T name", and "\t[module]" behind it.
 void KernelSymbols::AddLine(std::string_view line) {
   uint64_t address = 0;

@@ -19,6 +19,8 @@ class KernelSymbols {
   // Empty when all addresses are zero: the kernel hides them from this user. An error when the file
   // can't be read. Lines that make no sense are skipped.
   static Result<KernelSymbols> Read(const std::string& path);
+  // The same of a text in memory.
+  static KernelSymbols Parse(std::string_view text);
 
   bool empty() const { return symbols_.empty(); }
 

@@ -95,6 +95,10 @@ void Symbolizer::Impl::Warn(std::string sentence) {
 
 const KernelSymbols& Symbolizer::Impl::Kernel() {
   if (kernel != nullptr) return *kernel;
+  if (!options.live && options.kallsyms.empty() && options.kallsyms_text != nullptr) {
+    kernel = std::make_unique<KernelSymbols>(KernelSymbols::Parse(*options.kallsyms_text));
+    return *kernel;
+  }
   if (!options.live && options.kallsyms.empty()) {
     kernel = std::make_unique<KernelSymbols>();
     return *kernel;

@@ -22,7 +22,8 @@ struct Options {
   std::string kallsyms;      // not live: the recorded kernel's; "": kernel addresses stay
   bool same_host = false;    // not live: files without build-id are told by device and inode
   bool same_kernel = false;  // not live: the vdso is this kernel's
-  std::shared_ptr<const model::GivenNames> names;  // not live: frames that have names already
+  std::shared_ptr<const std::string> kallsyms_text;  // where `kallsyms` is ""; null: none
+  std::shared_ptr<const model::GivenNames> names;    // not live: frames that have names already
 };
 
 // Addresses to names. Used by one thread at a time. Prepare() is called soon after a stack was

@@ -51,6 +51,8 @@ class Watcher : public model::EventSink,
     request.read_exec_start = [](model::Tid) { return std::optional<Nanos>(); };
     request.list_threads = process::ListThreads;
     request.chain_reasons = {true, true, true};
+    // Each would stand in the others' way with its walk over the stack.
+    request.chains = {.kernel = false, .user = false};
     request.target.kind = source::Target::Kind::kProcesses;
     request.target.processes = {pid_};
     auto opened = source::OpenBackEnd(name_, request);

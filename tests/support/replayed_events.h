@@ -86,12 +86,12 @@ struct Replayed {
   std::vector<source::Note> notes;
 };
 
-inline Replayed ReplayFile(const std::string& path) {
+inline Replayed ReplayFile(const std::string& path, const std::string& formats = {}) {
   Replayed result;
   const auto refuse = [&](const Error& error) {
     result.refusal = error.message + "; " + error.hint;
   };
-  auto source = source::replay::OpenRecording(path);
+  auto source = source::replay::OpenRecording(path, formats);
   if (!source) {
     refuse(source.error());
     return result;
@@ -104,6 +104,7 @@ inline Replayed ReplayFile(const std::string& path) {
   result.begin = *begin;
   while (!(*source)->finished()) (*source)->Drain(result.events);
   result.end = (*source)->Stop(result.events);
+  if (const auto usable = (*source)->CheckUse(); !usable) refuse(usable.error());
   result.damaged = (*source)->damaged();
   result.notes = (*source)->notes();
   return result;

@@ -19,9 +19,6 @@ Format DetectFormat(std::span<const std::byte> head) {
 Error RefuseFormat(Format format, const std::string& path) {
   const std::string what = "import " + path + ": ";
   switch (format) {
-    case Format::kTraceDat:
-      return Failed(what + "recordings of trace-cmd are not read",
-                    "record with: perf record -a -g -e sched:sched_switch,sched:sched_wakeup");
     case Format::kGzip:
       return Failed(what + "the file is compressed by gzip", "unpack it first: gzip -d");
     case Format::kProfile:
@@ -30,7 +27,8 @@ Error RefuseFormat(Format format, const std::string& path) {
     default:
       return Failed(
           what + "not a recording that offcpu knows",
-          "perf.data files of perf record, and scheduler events as text, can be imported");
+          "recordings of perf and trace-cmd, raw trace pages, and scheduler events as text can be "
+          "imported");
   }
 }
 

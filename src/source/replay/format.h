@@ -15,6 +15,7 @@ enum class Format {
   kTraceDat,  // of trace-cmd
   kGzip,      // a compressed file: to be unpacked first
   kProfile,   // offcpu's own result
+  kFolder,    // of raw trace pages
   kText,      // scheduler events as text; told by its lines, not by DetectFormat()
   kUnknown,
 };
@@ -24,7 +25,7 @@ constexpr size_t kMagicBytes = 16;
 
 Format DetectFormat(std::span<const std::byte> head);
 
-// Why a file of that format is not read, and what to do. Not for kPerfData and kText.
+// Why a file of that format is not read, and what to do. Only for those that are not read.
 Error RefuseFormat(Format format, const std::string& path);
 
 }  // namespace offcpu::source::replay

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "source/replay/open.h"
 
+#include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "source/replay/format.h"
 #include "source/replay/perf_info.h"
 #include "source/replay/perf_replay.h"
 #include "source/replay/text_replay.h"
+#include "source/replay/trace_dat.h"
 
 namespace offcpu::source::replay {
 namespace {
@@ -20,12 +23,23 @@ Error WithName(Error error, const std::string& path) {
   return error;
 }
 
-// The input, and what its first bytes say it is; an error when that is nothing we read.
+// What a recording is, opened as far as that.
 struct Opened {
-  Input input;
-  Format format;
+  Format format = Format::kUnknown;
+  std::optional<Input> input;         // of kPerfData and kText
+  std::optional<RingRecording> ring;  // of kTraceDat and kFolder
 };
-Result<Opened> OpenInput(const std::string& path) {
+
+Result<Opened> OpenRing(Format format, Result<RingRecording> ring) {
+  if (!ring) return ring.error();
+  return Opened{format, std::nullopt, std::move(*ring)};
+}
+
+Result<Opened> OpenByFormat(const std::string& path, const std::string& formats) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return OpenRing(Format::kFolder, OpenRingFolder(path, formats));
+  }
   auto input = Input::Open(path);
   if (!input) return input.error();
   Format format = DetectFormat(input->Peek(kMagicBytes));
@@ -35,30 +49,47 @@ Result<Opened> OpenInput(const std::string& path) {
     if (TextReplay::LooksLikeOne(text)) format = Format::kText;
   }
   if (input->error()) return *input->error();
+  if (format == Format::kTraceDat) {
+    if (path != "-") return OpenRing(format, OpenTraceDat(path));
+    return Failed("a trace.dat can't be read from a pipe", "give its name");
+  }
   if (format != Format::kPerfData && format != Format::kText) {
     return RefuseFormat(format, NameOf(path));
   }
-  return Opened{std::move(*input), format};
+  return Opened{format, std::move(*input), std::nullopt};
+}
+
+Result<Opened> OpenNamed(const std::string& path, const std::string& formats) {
+  auto opened = OpenByFormat(path, formats);
+  if (!opened && !opened.error().message.starts_with("import ")) {
+    return WithName(opened.error(), path);
+  }
+  return opened;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Recording>> OpenRecording(const std::string& path) {
-  auto opened = OpenInput(path);
+Result<std::unique_ptr<Recording>> OpenRecording(const std::string& path,
+                                                 const std::string& formats) {
+  auto opened = OpenNamed(path, formats);
   if (!opened) return opened.error();
-  if (opened->format == Format::kText) {
-    return std::unique_ptr<Recording>(std::make_unique<TextReplay>(std::move(opened->input)));
+  if (opened->ring) {
+    return std::unique_ptr<Recording>(std::make_unique<RingReplay>(std::move(*opened->ring)));
   }
-  auto reader = PerfReader::Open(std::move(opened->input));
+  if (opened->format == Format::kText) {
+    return std::unique_ptr<Recording>(std::make_unique<TextReplay>(std::move(*opened->input)));
+  }
+  auto reader = PerfReader::Open(std::move(*opened->input));
   if (!reader) return WithName(reader.error(), path);
   return std::unique_ptr<Recording>(std::make_unique<PerfReplay>(std::move(*reader)));
 }
 
-Result<RecordingInfo> DescribeRecording(const std::string& path) {
-  auto opened = OpenInput(path);
+Result<RecordingInfo> DescribeRecording(const std::string& path, const std::string& formats) {
+  auto opened = OpenNamed(path, formats);
   if (!opened) return opened.error();
-  if (opened->format == Format::kText) return TextReplay(std::move(opened->input)).Describe();
-  auto reader = PerfReader::Open(std::move(opened->input));
+  if (opened->ring) return RingReplay(std::move(*opened->ring)).Describe();
+  if (opened->format == Format::kText) return TextReplay(std::move(*opened->input)).Describe();
+  auto reader = PerfReader::Open(std::move(*opened->input));
   if (!reader) return WithName(reader.error(), path);
   return DescribePerf(**reader);
 }

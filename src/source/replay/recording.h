@@ -29,7 +29,8 @@ struct RecordingFacts {
   std::string command;
   std::string kernel_build_id;  // raw bytes
   std::optional<KernelReference> kernel_reference;
-  bool wakeups = false;  // sleeping is told from waiting for a CPU
+  std::shared_ptr<const std::string> kallsyms;  // of its kernel; null: none
+  bool wakeups = false;                         // sleeping is told from waiting for a CPU
 };
 
 // A recording that another program made, as a source of events. Times are those of its own clock.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "kernel-compat/task_state.h"
+#include "source/replay/null_sink.h"
 
 namespace offcpu::source::replay {
 namespace {
@@ -36,19 +37,6 @@ bool IsSchedEvent(std::string_view line) {
 
 // By perf, of /proc: a task that was there before.
 bool IsMadeUp(const TextHead& head) { return head.time == 0 && head.event.starts_with("PERF_"); }
-
-class NullSink : public model::EventSink {
- public:
-  void OnSwitch(const model::Switch&) override {}
-  void OnSwitchIn(const model::SwitchIn&) override {}
-  void OnWakeup(const model::Wakeup&) override {}
-  void OnFork(const model::Fork&) override {}
-  void OnCommChange(const model::CommChange&) override {}
-  void OnExit(const model::Exit&) override {}
-  void OnMap(const model::Map&) override {}
-  void OnCgroupMove(const model::CgroupMove&) override {}
-  void OnLoss(const model::Loss&) override {}
-};
 
 }  // namespace
 
@@ -197,13 +185,13 @@ bool TextReplay::TakeSwitch(const TextHead& head, model::EventSink& sink) {
   const auto parsed = ParseTextSwitch(head.rest);
   if (!parsed) return false;
   digits_ = std::min(digits_, head.digits);
-  processes_ = processes_ || head.pid >= 0;
   cpus_printed_ = cpus_printed_ && head.cpu >= 0;
   ++switches_;
   const model::Cpu cpu =
       head.cpu >= 0 ? head.cpu : unprinted_.Take(parsed->prev_tid, parsed->next_tid);
   if (!InOrder(head, cpu, sink)) return true;
   CpuSeen& seen = SeenOn(cpu);
+  ++ordered_switches_;
   if (parsed->prev_tid == 0) ++idle_outs_;
   if (seen.next == parsed->prev_tid) ++chained_;
   seen.next = parsed->next_tid;
@@ -214,14 +202,11 @@ bool TextReplay::TakeSwitch(const TextHead& head, model::EventSink& sink) {
   pending.event.time = head.time;
   pending.event.cpu = cpu;
   pending.event.prev_tid = parsed->prev_tid;
-  pending.event.prev_pid = head.pid >= 0 ? head.pid : parsed->prev_tid;
+  pending.event.prev_pid = head.pid;
   pending.event.next_tid = parsed->next_tid;
   pending.event.prev_state = state.state;
   pending.event.preempted = state.preempted;
   pending.event.prev_comm = model::MakeComm(parsed->prev_comm);
-  NameThread(pending.event, parsed->prev_comm, sink);
-  // Its number may come back as another thread's.
-  if ((state.state & (model::kTaskDead | model::kTaskZombie)) != 0) known_.erase(parsed->prev_tid);
   pending_ = std::move(pending);
   return true;
 }
@@ -256,7 +241,6 @@ bool TextReplay::TakeFork(const TextHead& head, model::EventSink& sink) {
   fork.pid = parsed->pid >= 0 ? parsed->pid : parsed->tid;
   fork.parent_tid = parsed->parent_tid;
   fork.parent_pid = parsed->parent_pid >= 0 ? parsed->parent_pid : parsed->parent_tid;
-  known_.insert(fork.tid);
   sink.OnFork(fork);
   return true;
 }
@@ -319,26 +303,14 @@ void TextReplay::EndLoss(model::Cpu cpu, Nanos time, model::EventSink& sink) {
   if (count > 0) sink.OnLoss({cpu, seen.last, time, count});
 }
 
-void TextReplay::NameThread(const model::Switch& event, std::string_view comm,
-                            model::EventSink& sink) {
-  if (event.prev_tid == 0 || event.prev_pid != event.prev_tid) return;
-  if (!known_.insert(event.prev_tid).second) return;
-  model::CommChange change;
-  change.time = event.time;
-  change.cpu = event.cpu;
-  change.pid = event.prev_pid;
-  change.tid = event.prev_tid;
-  change.comm = model::MakeComm(comm);
-  sink.OnCommChange(change);
-}
-
 void TextReplay::DeliverPending(model::EventSink& sink) {
   if (!pending_) return;
   Pending pending = *std::exchange(pending_, std::nullopt);
   pending.event.chain.kernel = pending.kernel;
   pending.event.chain.user = pending.user;
   pending.event.chain.present = pending.chain;
-  sink.OnSwitch(pending.event);
+  own_processes_.set_sink(&sink);
+  own_processes_.OnSwitch(pending.event);
 }
 
 // ---- what is told of it -------------------------------------------------------------------------
@@ -346,7 +318,7 @@ void TextReplay::DeliverPending(model::EventSink& sink) {
 // Of a recording of single tasks a text has how they left the CPU, not how they came back: nobody
 // leaves the idle task, and who leaves is rarely the one that came last.
 bool TextReplay::FollowsTasks() const {
-  return switches_ > 2 && idle_outs_ == 0 && chained_ * 2 < switches_;
+  return ordered_switches_ > 2 && idle_outs_ == 0 && chained_ * 2 < ordered_switches_;
 }
 
 Result<void> TextReplay::CheckUse() const {
@@ -395,7 +367,7 @@ void TextReplay::AddWarnings() {
         "no switch is marked as preempted, which this form of sched_switch may not print: all with "
         "the letter R count as runnable");
   }
-  if (!processes_) {
+  if (own_processes_.any()) {
     warnings_.push_back("the text does not tell processes: each thread stands for one of its own");
   }
   if (!cpus_printed_) {

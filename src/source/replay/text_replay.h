@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "source/replay/input.h"
+#include "source/replay/own_processes.h"
 #include "source/replay/recording.h"
 #include "source/replay/text_line.h"
 #include "source/replay/unprinted_cpus.h"
@@ -80,7 +80,6 @@ class TextReplay : public Recording {
   void TakeLoss(const TextLoss& loss, model::EventSink& sink);
   void EndLoss(model::Cpu cpu, Nanos time, model::EventSink& sink);
   void DeliverPending(model::EventSink& sink);
-  void NameThread(const model::Switch& event, std::string_view comm, model::EventSink& sink);
   bool InOrder(const TextHead& head, model::Cpu cpu, model::EventSink& sink);
   void NoteUnread();
   bool FollowsTasks() const;
@@ -95,7 +94,7 @@ class TextReplay : public Recording {
   bool at_end_ = false;
   Nanos released_ = 0;
   uint64_t line_number_ = 0;
-  std::unordered_set<model::Tid> known_;
+  OwnProcesses own_processes_;
   std::vector<CpuSeen> cpus_;
   UnprintedCpus unprinted_;
   bool use_wakings_ = false;  // as there are no sched_wakeup
@@ -103,16 +102,16 @@ class TextReplay : public Recording {
   uint64_t switches_ = 0;
   uint64_t wakeups_ = 0;
   uint64_t wakings_ = 0;
-  uint64_t task_events_ = 0;  // forks, names, exits
-  uint64_t idle_outs_ = 0;    // switches by the idle task
-  uint64_t chained_ = 0;      // switches by the thread that its CPU had switched to
+  uint64_t task_events_ = 0;       // forks, names, exits
+  uint64_t ordered_switches_ = 0;  // that were not late; of them:
+  uint64_t idle_outs_ = 0;         // switches by the idle task
+  uint64_t chained_ = 0;           // switches by the thread that its CPU had switched to
   uint64_t lost_ = 0;
   uint64_t late_ = 0;
   uint64_t unread_lines_ = 0;
   uint64_t first_unread_ = 0;  // its number
   bool short_form_ = false;
   bool marks_ = false;  // a preempt mark was seen
-  bool processes_ = false;
   bool cpus_printed_ = true;
   int digits_ = 9;
 };

@@ -142,7 +142,7 @@ TEST(TextReplayTest, TasksAreBornRenamedAndEnd) {
   EXPECT_THAT(replayed.events.lines,
               ElementsAre("1000000002 fork 5/6", "1000000003 comm 6/6 ls", "1000000004 exit 6/6",
                           "lost 0 on cpu 0 from 1000000004 to 18446744073709551615",
-                          "lost 3 on cpu 0 from 1000000004 to 1000000005",
+                          "lost 3 on cpu 0 from 1000000004 to 1000000005", "1000000006 comm 6/6 ls",
                           "1000000006 cpu 0 6(0x20)>0 chain 0+0"));
 }
 
