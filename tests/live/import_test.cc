@@ -35,6 +35,25 @@ class ImportTest : public LiveTest, public ::testing::WithParamInterface<const c
     const std::string command = OffcpuPath() + " import -q --reasons all -o " + to + " " + from;
     return WEXITSTATUS(std::system((command + " 2> /dev/null").c_str()));
   }
+  // The recording as text says the same to the nanosecond, also where CPUs and processes are not
+  // printed.
+  static void CompareTexts(const std::string& data, pid_t waiter, const Found& expected) {
+    for (const std::string fields :
+         {"", " -F comm,pid,tid,cpu,time,event,trace,ip,sym,symoff,dso --show-task-events",
+          " -F comm,tid,time,event,trace,ip,sym,dso"}) {
+      SCOPED_TRACE("perf script --ns" + fields);
+      const std::string text = data + ".txt";
+      ASSERT_TRUE(RunShell("perf script --ns" + fields + " -i " + data + " > " + text));
+      const std::string of_text = text + std::to_string(fields.size()) + ".pb";
+      ASSERT_EQ(Import(text, of_text), 0);
+      const auto printed = profile::ReadProfileFile(of_text);
+      ASSERT_TRUE(printed) << printed.error().message;
+      const Found found = Find(*printed, waiter, "WaitForLock");
+      EXPECT_EQ(found.intervals, expected.intervals);
+      EXPECT_EQ(found.observed, expected.observed);
+      ExpectLeaves(*printed, found, "WaitForLock", "futex_wait", model::kTaskInterruptible);
+    }
+  }
   static void Compare(const profile::Profile& of_ours, const std::string& data,
                       const std::string& imported, pid_t waiter) {
     const auto profile = profile::ReadProfileFile(imported);
@@ -48,17 +67,7 @@ class ImportTest : public LiveTest, public ::testing::WithParamInterface<const c
     EXPECT_LT(std::abs(difference), 50e3 * static_cast<double>(ours.intervals));
     ExpectLeaves(*profile, theirs, "WaitForLock", "futex_wait", model::kTaskInterruptible);
     if (std::string_view(GetParam()) == "fp") {
-      // The same as text says the same, to the nanosecond.
-      const std::string text = data + ".txt";
-      ASSERT_TRUE(RunShell("perf script --ns -i " + data + " > " + text));
-      const std::string of_text = data + ".pb";
-      ASSERT_EQ(Import(text, of_text), 0);
-      const auto printed = profile::ReadProfileFile(of_text);
-      ASSERT_TRUE(printed) << printed.error().message;
-      const Found of_printed = Find(*printed, waiter, "WaitForLock");
-      EXPECT_EQ(of_printed.intervals, theirs.intervals);
-      EXPECT_EQ(of_printed.observed, theirs.observed);
-      ExpectLeaves(*printed, of_printed, "WaitForLock", "futex_wait", model::kTaskInterruptible);
+      CompareTexts(data, waiter, theirs);
       return;
     }
     for (const profile::Entry* entry : theirs.entries) {

@@ -35,6 +35,7 @@ class PerfDataBuilder {
     uint64_t read_format = PERF_FORMAT_ID;
     bool context_switch = false;
     bool enable_on_exec = false;
+    bool software = false;  // the software event context-switches in place of sched_switch
   };
 
   // The events have the formats of 6.18-x86_64 in kernel-compat/data.
@@ -96,6 +97,14 @@ class PerfDataBuilder {
     body.resize(40);
     Record(source::replay::kAuxTrace, 0, body);
     records_.append(size, '\xa5');
+  }
+  // perf's list of what the events were opened for: a task, or -1 for whole CPUs.
+  void OpenedFor(int32_t task) {
+    std::string body;
+    Put(&body, uint64_t{1});
+    for (const uint64_t value : {kSwitchId, uint64_t{0}, uint64_t{0}}) Put(&body, value);
+    Put(&body, static_cast<uint64_t>(static_cast<int64_t>(task)));
+    Record(source::replay::kIdIndex, 0, body);
   }
   void EndRound() { Record(source::replay::kFinishedRound, 0, {}); }
   void Record(uint32_t type, uint16_t misc, const std::string& body) {
@@ -163,9 +172,10 @@ class PerfDataBuilder {
 
   std::string Attr(uint64_t config) const {
     std::string attr(options_.attr_size, '\0');
-    PutAt<uint32_t>(&attr, 0, PERF_TYPE_TRACEPOINT);
+    const bool software = options_.software && config == kSwitchConfig;
+    PutAt<uint32_t>(&attr, 0, software ? PERF_TYPE_SOFTWARE : PERF_TYPE_TRACEPOINT);
     PutAt<uint32_t>(&attr, 4, options_.attr_size);
-    PutAt<uint64_t>(&attr, 8, config);
+    PutAt<uint64_t>(&attr, 8, software ? uint64_t{PERF_COUNT_SW_CONTEXT_SWITCHES} : config);
     PutAt<uint64_t>(&attr, 24, options_.sample_type);
     PutAt<uint64_t>(&attr, 32, options_.read_format);
     SetFlag(&attr, 18);  // sample_id_all

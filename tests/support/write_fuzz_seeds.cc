@@ -56,7 +56,20 @@ Seeds TextSeeds() {
       {"script",
        "\xef\xbb\xbf"
        "b 8/8 [000] 2.000000001: sched:sched_switch: b:8 [120] R+ ==> a:7 [120]\n"
-       "\tffffffff81000010 schedule+0x1 ([kernel.kallsyms])\n\t401000 main (/bin/b)\n\n"}};
+       "\tffffffff81000010 schedule+0x1 ([kernel.kallsyms])\n\t401000 main (/bin/b)\n\n"},
+      {"tasks",
+       "sh 5 [000] 0.000000: PERF_RECORD_COMM: my shell:5/5\n"
+       "sh 5 [000] 1.000001: PERF_RECORD_FORK(6:6):(5:5)\n"
+       "sh 6 [000] 1.000002: PERF_RECORD_COMM exec: ls:6/6\n"
+       "ls 6 [000] 1.000003: sched:sched_process_exec: filename=/bin/ls pid=6 old_pid=6\n"
+       "sh 5 [000] 1.000005: PERF_RECORD_LOST lost 4\n"
+       "ls 6 [000] 1.000008: sched:sched_process_exit: comm=ls pid=6 prio=120\n"
+       "ls 6 [000] 1.000009: sched:sched_switch: ls:6 [120] X ==> swapper/0:0 [120]\n"},
+      {"without_cpus",
+       "a 7 1.000001: sched:sched_switch: a:7 [120] S ==> swapper/0:0 [120]\n"
+       "b 8 1.000002: sched:sched_waking: a:7 [120] CPU:001\n"
+       "swapper 0 1.000003: sched:sched_switch: swapper/0:0 [120] R ==> a:7 [120]\n"
+       "\tadd+0x1 (libx.so (deleted))\n:-1 -1 1.5: sched_switch: a:7 [120] D|K ==> b:8 [120]\n"}};
 }
 
 int Write(const std::string& folder, std::string_view name) {

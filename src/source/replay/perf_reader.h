@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
@@ -31,13 +30,13 @@ struct PerfSeen {
     Nanos last = 0;
   };
 
-  static constexpr uint32_t kOtherType = 1024;     // and above: counted together
-  std::unordered_map<uint32_t, uint64_t> records;  // by type
-  std::vector<uint64_t> samples;                   // by event
-  uint64_t foreign_samples = 0;                    // of no event of the recording
-  uint64_t malformed = 0;                          // too short for what they should hold
-  std::vector<Cpu> cpus;                           // by number
-  Nanos first = 0;                                 // times of records, 0: none
+  static constexpr uint32_t kOtherType = 1024;  // and above: counted together
+  std::vector<uint64_t> records = std::vector<uint64_t>(kOtherType + 1);  // by type
+  std::vector<uint64_t> samples;                                          // by event
+  uint64_t foreign_samples = 0;  // of no event of the recording
+  uint64_t malformed = 0;        // too short for what they should hold
+  std::vector<Cpu> cpus;         // by number
+  Nanos first = 0;               // times of records, 0: none
   Nanos last = 0;
   uint64_t lost_events = 0;   // PERF_RECORD_LOST
   uint64_t lost_samples = 0;  // PERF_RECORD_LOST_SAMPLES

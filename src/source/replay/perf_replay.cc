@@ -280,6 +280,17 @@ std::string EventNames(const PerfReader& reader) {
   return names;
 }
 
+// The software event context-switches comes when a thread leaves the CPU. Of whole CPUs the next
+// one names who ran meanwhile, so that times could be found; but nothing in it tells a thread that
+// waits from one that only gave way, and no interval is made without a reason.
+Error RefuseContextSwitches(bool per_task) {
+  const std::string missing =
+      per_task ? "not when they came back" : "not whether they could run on";
+  return Failed(
+      "the recording's context-switches events tell when threads left the CPU, " + missing,
+      "record with: perf record -a -g --switch-events -c 1 -e context-switches");
+}
+
 }  // namespace
 
 Result<Plan> MakePlan(const PerfReader& reader) {
@@ -299,12 +310,7 @@ Result<Plan> MakePlan(const PerfReader& reader) {
           "other left is not known",
           Used(kRecordAll));
     }
-    if (events.Has(Role::kContextSwitch)) {
-      return Failed(
-          "the recording's context-switches events tell when threads left the CPU, not when they "
-          "came back",
-          "record with: perf record -a -g --switch-events -c 1 -e context-switches");
-    }
+    if (events.Has(Role::kContextSwitch)) return RefuseContextSwitches(plan.per_task);
     return Failed("the recording has no context switches, only " + EventNames(reader),
                   Used(kRecordAll));
   }

@@ -103,25 +103,39 @@ class RoundSorter {
     return runs;
   }
 
-  // Copies what was not released, and lets the rest go.
+  // Keeps what was not released where it lies, and lets chunks go that have nothing of it. Records
+  // come nearly in time order, so that few chunks are kept for a part of them only.
   template <class R>
   void Keep(const std::vector<R>& runs) {
     std::vector<Item>& old_items = spare_;  // both keep their room
     old_items.swap(items_);
     items_.clear();
-    std::vector<Chunk> old_chunks;
-    old_chunks.swap(chunks_);
-    used_ = kChunk;
+    new_places_.assign(chunks_.size(), kGone);
+    if (!chunks_.empty()) new_places_.back() = 0;  // it is being filled
+    for (const R& run : runs) {
+      for (size_t i = run.next; i < run.end; ++i) new_places_[old_items[i].chunk] = 0;
+    }
+    MoveChunks();
     for (const R& run : runs) {
       for (size_t i = run.next; i < run.end; ++i) {
-        const Item& item = old_items[i];
-        items_.push_back(
-            Store(item.time, item.tag, {old_chunks[item.chunk].get() + item.offset, item.size}));
+        items_.push_back(old_items[i]);
+        items_.back().chunk = new_places_[old_items[i].chunk];
       }
     }
-    for (Chunk& chunk : old_chunks) {
-      if (free_.size() < kMaxFree) free_.push_back(std::move(chunk));
+  }
+
+  void MoveChunks() {
+    uint32_t kept = 0;
+    for (size_t i = 0; i < chunks_.size(); ++i) {
+      if (new_places_[i] == kGone) {
+        if (free_.size() < kMaxFree) free_.push_back(std::move(chunks_[i]));
+      } else {
+        new_places_[i] = kept;
+        if (i != kept) chunks_[kept] = std::move(chunks_[i]);
+        ++kept;
+      }
     }
+    chunks_.resize(kept);
   }
 
   Item Store(Nanos time, uint16_t tag, std::span<const std::byte> bytes) {
@@ -146,12 +160,14 @@ class RoundSorter {
   }
 
   static constexpr size_t kMaxFree = 16;
+  static constexpr uint32_t kGone = ~uint32_t{0};
 
   std::vector<Item> items_;
   std::vector<Item> spare_;
   std::vector<Chunk> chunks_;
   std::vector<Chunk> free_;
-  size_t used_ = kChunk;  // of the last chunk
+  std::vector<uint32_t> new_places_;  // of chunks, while some are let go
+  size_t used_ = kChunk;              // of the last chunk
   Nanos newest_ = 0;
   Nanos round_newest_ = 0;
   Nanos horizon_ = 0;

@@ -92,7 +92,6 @@ bool SampleReader::SkipRead(FileBytes& bytes, uint64_t format) {
 // The raw data with these fields in this machine's byte order.
 std::span<const std::byte> SampleReader::Native(
     std::span<const std::byte> raw, std::initializer_list<kernel_compat::FieldLayout> fields) {
-  if (!swap_) return raw;
   raw_.assign(raw.begin(), raw.end());
   for (const kernel_compat::FieldLayout& field : fields) {
     if (field.end() > raw_.size()) continue;
@@ -109,19 +108,21 @@ std::span<const std::byte> SampleReader::Native(
 
 bool SampleReader::ReadSwitch(std::span<const std::byte> raw,
                               const kernel_compat::SwitchFormat& format, model::Switch* event) {
-  kernel_compat::FieldLayout location = format.prev_comm;  // of a dynamic name, a number
-  if (location.kind == kernel_compat::FieldKind::kPlain) location = {};
-  const auto native = Native(
-      raw, {format.common_pid, format.prev_pid, format.prev_state, format.next_pid, location});
-  return kernel_compat::ReadSwitch(native, format, event) &&
-         model::IsPossibleTid(event->prev_tid) && model::IsPossibleTid(event->next_tid);
+  if (swap_) {
+    kernel_compat::FieldLayout location = format.prev_comm;  // of a dynamic name, a number
+    if (location.kind == kernel_compat::FieldKind::kPlain) location = {};
+    raw = Native(
+        raw, {format.common_pid, format.prev_pid, format.prev_state, format.next_pid, location});
+  }
+  return kernel_compat::ReadSwitch(raw, format, event) && model::IsPossibleTid(event->prev_tid) &&
+         model::IsPossibleTid(event->next_tid);
 }
 
 kernel_compat::WakeupRecord SampleReader::ReadWakeup(std::span<const std::byte> raw,
                                                      const kernel_compat::WakeupFormat& format,
                                                      model::Tid* tid) {
-  const auto native = Native(raw, {format.pid, format.success});
-  const auto result = kernel_compat::ReadWakeup(native, format, tid);
+  if (swap_) raw = Native(raw, {format.pid, format.success});
+  const auto result = kernel_compat::ReadWakeup(raw, format, tid);
   const bool wrong = result == kernel_compat::WakeupRecord::kWakeup && !model::IsPossibleTid(*tid);
   return wrong ? kernel_compat::WakeupRecord::kTooShort : result;
 }
@@ -129,15 +130,17 @@ kernel_compat::WakeupRecord SampleReader::ReadWakeup(std::span<const std::byte> 
 // ---- call chains --------------------------------------------------------------------------------
 
 model::CallChain SampleReader::ReadChain(std::span<const std::byte> words, uint32_t max_stack) {
-  return splitter_.Split(Addresses(words), max_stack);
+  model::CallChain chain = known_chains_.Find(Addresses(words), [&](std::span<const uint64_t> all) {
+    return splitter_.Split(all, max_stack);
+  });
+  chain.truncated = chain.kernel.size() + chain.user.size() >= max_stack;
+  return chain;
 }
 
 model::UserCopy SampleReader::ReadCopy(const SampleParts& parts, const EventAttr& attr) {
-  if (swap_) return {};
+  if (swap_ || parts.user_registers.empty()) return {};
   registers_.resize(parts.user_registers.size() / sizeof(uint64_t));
-  if (!registers_.empty()) {
-    std::memcpy(registers_.data(), parts.user_registers.data(), parts.user_registers.size());
-  }
+  std::memcpy(registers_.data(), parts.user_registers.data(), parts.user_registers.size());
   return {attr.user_registers, registers_, parts.user_stack};
 }
 

@@ -11,6 +11,7 @@
 #include "model/sched_event.h"
 #include "source/chain_splitter.h"
 #include "source/replay/file_bytes.h"
+#include "source/replay/known_chains.h"
 #include "source/replay/perf_events.h"
 
 namespace offcpu::source::replay {
@@ -60,6 +61,7 @@ class SampleReader {
   std::vector<uint64_t> addresses_;
   std::vector<uint64_t> registers_;
   ChainSplitter splitter_;
+  KnownChains known_chains_;
 };
 
 }  // namespace offcpu::source::replay

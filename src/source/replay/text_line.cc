@@ -89,18 +89,17 @@ model::Pid ReadPid(std::string_view before) {
   return TidOf(word.substr(0, slash)).value_or(-1);
 }
 
-constexpr std::string_view kEvents[] = {
-    "sched_switch:", "sched_wakeup:", "sched_wakeup_new:", "sched_waking:"};
-
-// Where the event's name begins, and which it is.
-std::optional<std::pair<size_t, std::string_view>> FindEvent(std::string_view line) {
-  for (const std::string_view event : kEvents) {
-    for (size_t at = line.find(event); at != std::string_view::npos;
-         at = line.find(event, at + 1)) {
-      if (at > 0 && (kBlanks.find(line[at - 1]) != std::string_view::npos || line[at - 1] == ':')) {
-        return std::pair(at, event);
-      }
-    }
+// The event whose name, with or without a colon behind it, stands at `at`.
+std::optional<std::string_view> EventAt(std::string_view line, size_t at) {
+  const bool begins =
+      at > 0 && (kBlanks.find(line[at - 1]) != std::string_view::npos || line[at - 1] == ':');
+  if (!begins) return std::nullopt;
+  const std::string_view name = line.substr(at, line.substr(at).find_first_of(": (\t"));
+  for (const std::string_view event : kTextEvents) {
+    if (event != name) continue;
+    const bool tracepoint = !event.starts_with("PERF_");
+    return !tracepoint || line.substr(at + event.size()).starts_with(':') ? std::optional(event)
+                                                                          : std::nullopt;
   }
   return std::nullopt;
 }
@@ -172,28 +171,136 @@ std::optional<TextSwitch> ParseShortSwitch(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace
+// Does this end in a thread: "prog 13" or "prog 12/13", or in nothing? A reaped one is -1.
+bool EndsInThread(std::string_view before) {
+  const std::string_view word = TakeLastWord(&before);
+  const size_t slash = word.find('/');
+  const std::string_view tid = word.substr(slash == std::string_view::npos ? 0 : slash + 1);
+  return word.empty() || tid == "-1" || TidOf(tid);
+}
 
-std::optional<TextHead> ParseTextHead(std::string_view line) {
-  const auto found = FindEvent(line);
-  if (!found) return std::nullopt;
-  const auto [at, event] = *found;
+// The head in front of the event that stands at `at`.
+std::optional<TextHead> ReadHead(std::string_view line, size_t at, std::string_view event) {
   TextHead head;
-  head.event = event.substr(0, event.size() - 1);
-  head.rest = TrimLeft(line.substr(at + event.size()));
+  head.event = event;
+  std::string_view rest = line.substr(at + event.size());
+  if (rest.starts_with(':')) rest.remove_prefix(1);
+  head.rest = TrimLeft(rest);
   std::string_view before = line.substr(0, at);
-  if (before.ends_with(':')) before = before.substr(0, before.size() - 1);  // of "sched:"
+  if (before.ends_with(':')) before.remove_suffix(1);  // of "sched:"
   if (before.ends_with("sched") || before.ends_with("events")) TakeLastWord(&before);
   std::string_view word = TakeLastWord(&before);
   if (IsNumber(word)) word = TakeLastWord(&before);  // perf script's period
   if (!ReadTime(word, &head)) return std::nullopt;
   // Between the CPU and the time stand the flags of a trace, which hold no blank.
-  auto cpu = ReadCpu(word = TakeLastWord(&before));
-  if (!cpu) cpu = ReadCpu(TakeLastWord(&before));
-  if (!cpu) return std::nullopt;
-  head.cpu = *cpu;
+  std::string_view left = before;
+  auto cpu = ReadCpu(TakeLastWord(&left));
+  if (!cpu) cpu = ReadCpu(TakeLastWord(&left));
+  if (cpu) {
+    head.cpu = *cpu;
+    before = left;
+  } else if (!EndsInThread(before)) {
+    return std::nullopt;
+  }
   head.pid = ReadPid(before);
   return head;
+}
+
+// "(1:2)" at the start of text, which is moved on.
+bool TakePair(std::string_view* text, model::Pid* pid, model::Tid* tid) {
+  const size_t colon = text->find(':');
+  const size_t close = text->find(')');
+  if (!text->starts_with('(') || close == std::string_view::npos || colon > close) return false;
+  const auto first = TidOf(text->substr(1, colon - 1));
+  const auto second = TidOf(text->substr(colon + 1, close - colon - 1));
+  if (!first || !second) return false;
+  *pid = *first;
+  *tid = *second;
+  *text = text->substr(close + 1);
+  return true;
+}
+
+// The number behind the last " key=".
+std::optional<model::Tid> TidAfterLast(std::string_view text, std::string_view key) {
+  const auto value = TakeAfterLast(&text, key);
+  return value ? TidOf(FirstWord(*value)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<TextHead> ParseTextHead(std::string_view line) {
+  for (const std::string_view beginning : {"sched_", "PERF_RECORD_"}) {
+    for (size_t at = line.find(beginning); at != std::string_view::npos;
+         at = line.find(beginning, at + 1)) {
+      const auto event = EventAt(line, at);
+      if (!event) continue;
+      if (auto head = ReadHead(line, at, *event)) return head;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<TextFork> ParseTextFork(std::string_view event, std::string_view rest) {
+  TextFork fork;
+  if (event == "PERF_RECORD_FORK") {  // "(pid:tid):(parent's)"
+    if (!TakePair(&rest, &fork.pid, &fork.tid) || !rest.starts_with(':')) return std::nullopt;
+    rest.remove_prefix(1);
+    if (!TakePair(&rest, &fork.parent_pid, &fork.parent_tid)) return std::nullopt;
+    return fork;
+  }
+  const auto tid = TidAfterLast(rest, " child_pid=");
+  const auto parent = TidAfterLast(rest.substr(0, rest.rfind(" child_comm=")), " pid=");
+  if (!tid || !parent) return std::nullopt;
+  fork.tid = *tid;
+  fork.parent_tid = *parent;
+  return fork;
+}
+
+std::optional<TextName> ParseTextName(std::string_view event, std::string_view rest) {
+  TextName name;
+  if (event == "PERF_RECORD_COMM") {  // "exec: name:pid/tid", ": name:pid/tid"
+    rest = TrimRight(rest);
+    name.exec = rest.starts_with("exec: ");
+    if (name.exec) rest = rest.substr(6);
+    const size_t colon = rest.rfind(':');
+    const size_t slash = rest.rfind('/');
+    if (colon == std::string_view::npos || slash == std::string_view::npos || slash < colon)
+      return std::nullopt;
+    const auto pid = TidOf(rest.substr(colon + 1, slash - colon - 1));
+    const auto tid = TidOf(rest.substr(slash + 1));
+    if (!pid || !tid) return std::nullopt;
+    name.pid = *pid;
+    name.tid = *tid;
+    name.comm = rest.substr(0, colon);
+    return name;
+  }
+  name.exec = true;
+  if (!TakeAfterLast(&rest, " old_pid=")) return std::nullopt;
+  const auto pid = TakeAfterLast(&rest, " pid=");
+  const auto tid = pid ? TidOf(*pid) : std::nullopt;
+  const size_t file = rest.find("filename=");
+  if (!tid || file == std::string_view::npos) return std::nullopt;
+  rest = rest.substr(file + 9);
+  name.pid = name.tid = *tid;  // who called execve leads its process now
+  name.comm = rest.substr(rest.rfind('/') + 1);
+  return name;
+}
+
+std::optional<TextExit> ParseTextExit(std::string_view event, std::string_view rest) {
+  TextExit exit;
+  if (event == "PERF_RECORD_EXIT") {
+    return TakePair(&rest, &exit.pid, &exit.tid) ? std::optional(exit) : std::nullopt;
+  }
+  if (!TakeAfterLast(&rest, " prio=")) return std::nullopt;
+  const auto tid = TidAfterLast(rest, " pid=");
+  if (!tid) return std::nullopt;
+  exit.tid = *tid;
+  return exit;
+}
+
+std::optional<uint64_t> ParseLostRecord(std::string_view rest) {
+  if (!rest.starts_with("lost ")) return std::nullopt;
+  return NumberOf<uint64_t>(FirstWord(TrimLeft(rest.substr(5))));
 }
 
 std::optional<TextSwitch> ParseTextSwitch(std::string_view rest) {
@@ -234,6 +341,17 @@ std::optional<TextLoss> ParseTextLoss(std::string_view line) {
   return TextLoss{static_cast<model::Cpu>(*cpu), NumberOf<uint64_t>(FirstWord(text)).value_or(0)};
 }
 
+namespace {
+
+// Not the name of a function that looks like a number: "add", "deed".
+bool IsAddress(std::string_view word) {
+  const bool hex = std::ranges::all_of(
+      word, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return hex && word.find_first_of("0123456789") != std::string_view::npos;
+}
+
+}  // namespace
+
 std::optional<model::SymbolFrame> ParseTextFrame(std::string_view line) {
   if (line.empty() || kBlanks.find(line.front()) == std::string_view::npos) return std::nullopt;
   std::string_view text = TrimRight(TrimLeft(line));
@@ -244,12 +362,20 @@ std::optional<model::SymbolFrame> ParseTextFrame(std::string_view line) {
     frame.module = "[kernel]";
     return frame.name.empty() ? std::nullopt : std::optional(frame);
   }
-  const size_t open = text.rfind(" (");
-  const size_t blank = text.find_first_of(kBlanks);
-  if (!text.ends_with(')') || open == std::string_view::npos || blank >= open) return std::nullopt;
-  const std::string_view address = text.substr(0, blank);
-  std::string_view module = text.substr(open + 2, text.size() - open - 3);
-  std::string_view name = TrimLeft(text.substr(blank, open - blank));
+  std::string_view module;
+  constexpr std::string_view kDeleted = " (deleted))";
+  const size_t behind = text.ends_with(kDeleted) ? kDeleted.size() : 1;
+  const size_t open = text.substr(0, text.size() - behind).rfind(" (");
+  if (text.ends_with(')') && open != std::string_view::npos) {
+    module = text.substr(open + 2, text.size() - behind - open - 2);
+    text = TrimRight(text.substr(0, open));
+  } else if (line.front() != '\t') {
+    return std::nullopt;  // the place in a source file, as perf script shows it below a frame
+  }
+  std::string_view address = FirstWord(text);
+  if (!IsAddress(address)) address = {};
+  std::string_view name = TrimLeft(text.substr(address.size()));
+  if (name.empty() && !address.empty()) name = "[unknown]";
   if (const size_t offset = name.rfind("+0x"); offset != std::string_view::npos) {
     name = name.substr(0, offset);
   }

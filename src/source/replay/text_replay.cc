@@ -28,11 +28,15 @@ std::string_view WithoutEnd(std::string_view line) {
 // Is this a line that would be an event, if it could be read?
 bool IsSchedEvent(std::string_view line) {
   for (const std::string_view name :
-       {"sched_switch: ", "sched_wakeup: ", "sched_wakeup_new: ", "sched_waking: "}) {
+       {"sched_switch: ", "sched_wakeup: ", "sched_wakeup_new: ", "sched_waking: ",
+        "sched_process_fork: ", "sched_process_exec: ", "sched_process_exit: "}) {
     if (!line.starts_with('#') && line.find(name) != std::string_view::npos) return true;
   }
   return false;
 }
+
+// By perf, of /proc: a task that was there before.
+bool IsMadeUp(const TextHead& head) { return head.time == 0 && head.event.starts_with("PERF_"); }
 
 }  // namespace
 
@@ -73,12 +77,15 @@ bool TextReplay::ReadLine(std::string* line) {
 }
 
 Result<Nanos> TextReplay::Start() {
+  const auto beginning = input_.Peek(Input::kBlock);
+  const std::string_view peeked(reinterpret_cast<const char*>(beginning.data()), beginning.size());
+  use_wakings_ = peeked.find("sched_wakeup") == std::string_view::npos;
   std::string line;
   while (ReadLine(&line)) {
     const std::string_view text = WithoutEnd(line);
     const auto head = ParseTextHead(text);
-    if (!head) {
-      if (IsSchedEvent(text)) NoteUnread();
+    if (!head || IsMadeUp(*head)) {
+      if (!head && IsSchedEvent(text)) NoteUnread();
       continue;
     }
     first_line_number_ = line_number_;
@@ -144,36 +151,56 @@ TextReplay::CpuSeen& TextReplay::SeenOn(model::Cpu cpu) {
 }
 
 // What is older than what was delivered is lost, if it is a switch.
-bool TextReplay::InOrder(const TextHead& head, model::EventSink& sink) {
-  CpuSeen& seen = SeenOn(head.cpu);
+bool TextReplay::InOrder(const TextHead& head, model::Cpu cpu, model::EventSink& sink) {
+  CpuSeen& seen = SeenOn(cpu);
   if (seen.events++ == 0) seen.first = head.time;
   if (head.time >= released_) {
-    EndLoss(head.cpu, head.time, sink);
+    EndLoss(cpu, head.time, sink);
     seen.last = head.time;
     released_ = head.time;
     return true;
   }
   ++late_;
-  if (head.event == "sched_switch") sink.OnLoss({head.cpu, head.time, released_, 1});
+  if (head.event == "sched_switch") sink.OnLoss({cpu, head.time, released_, 1});
   return false;
 }
 
 bool TextReplay::TakeEvent(const TextHead& head, model::EventSink& sink) {
-  digits_ = std::min(digits_, head.digits);
-  return head.event == "sched_switch" ? TakeSwitch(head, sink) : TakeWakeup(head, sink);
+  const std::string_view event = head.event;
+  if (event == "sched_switch") return TakeSwitch(head, sink);
+  if (event.starts_with("sched_wa")) return TakeWakeup(head, sink);
+  if (event == "PERF_RECORD_LOST") return TakeLostRecord(head, sink);
+  if (IsMadeUp(head)) return true;
+  ++task_events_;
+  if (event.ends_with("_fork") || event.ends_with("_FORK")) return TakeFork(head, sink);
+  if (event.ends_with("_exit") || event.ends_with("_EXIT")) return TakeExit(head, sink);
+  return TakeName(head, sink);
+}
+
+model::Cpu TextReplay::CpuOf(const TextHead& head, model::Tid tid) const {
+  return head.cpu >= 0 ? head.cpu : unprinted_.Of(tid);
 }
 
 bool TextReplay::TakeSwitch(const TextHead& head, model::EventSink& sink) {
   const auto parsed = ParseTextSwitch(head.rest);
   if (!parsed) return false;
+  digits_ = std::min(digits_, head.digits);
+  cpus_printed_ = cpus_printed_ && head.cpu >= 0;
   ++switches_;
-  if (!InOrder(head, sink)) return true;
+  const model::Cpu cpu =
+      head.cpu >= 0 ? head.cpu : unprinted_.Take(parsed->prev_tid, parsed->next_tid);
+  if (!InOrder(head, cpu, sink)) return true;
+  CpuSeen& seen = SeenOn(cpu);
+  ++ordered_switches_;
+  if (parsed->prev_tid == 0) ++idle_outs_;
+  if (seen.next == parsed->prev_tid) ++chained_;
+  seen.next = parsed->next_tid;
   const auto state = kernel_compat::StateOfText(parsed->prev_state);
   short_form_ = short_form_ || parsed->short_form;
   marks_ = marks_ || state.preempted;
   Pending pending;
   pending.event.time = head.time;
-  pending.event.cpu = head.cpu;
+  pending.event.cpu = cpu;
   pending.event.prev_tid = parsed->prev_tid;
   pending.event.prev_pid = head.pid;
   pending.event.next_tid = parsed->next_tid;
@@ -189,10 +216,70 @@ bool TextReplay::TakeWakeup(const TextHead& head, model::EventSink& sink) {
   if (!parsed) return false;
   const bool waking = head.event == "sched_waking";
   ++(waking ? wakings_ : wakeups_);
-  if (!InOrder(head, sink) || !parsed->woken || waking) return true;
-  sink.OnWakeup({head.time, head.cpu, parsed->tid});
+  const model::Cpu cpu = std::max(head.cpu, 0);
+  if (!InOrder(head, cpu, sink) || !parsed->woken || waking != use_wakings_) return true;
+  sink.OnWakeup({head.time, cpu, parsed->tid});
   return true;
 }
+
+// ---- tasks --------------------------------------------------------------------------------------
+
+// As printed with the event, or else a process of its own.
+model::Pid TextReplay::ProcessOf(const TextHead& head, model::Tid tid) const {
+  return head.pid >= 0 ? head.pid : tid;
+}
+
+bool TextReplay::TakeFork(const TextHead& head, model::EventSink& sink) {
+  auto parsed = ParseTextFork(head.event, head.rest);
+  if (!parsed) return false;
+  // The tracepoint does not tell threads from processes; who forked is known by its first switch.
+  const bool unknown = parsed->pid < 0 && head.pid >= 0;
+  if (unknown || !InOrder(head, CpuOf(head, parsed->parent_tid), sink)) return true;
+  model::Fork fork;
+  fork.time = head.time;
+  fork.tid = parsed->tid;
+  fork.pid = parsed->pid >= 0 ? parsed->pid : parsed->tid;
+  fork.parent_tid = parsed->parent_tid;
+  fork.parent_pid = parsed->parent_pid >= 0 ? parsed->parent_pid : parsed->parent_tid;
+  sink.OnFork(fork);
+  return true;
+}
+
+bool TextReplay::TakeName(const TextHead& head, model::EventSink& sink) {
+  const auto parsed = ParseTextName(head.event, head.rest);
+  if (!parsed) return false;
+  const model::Cpu cpu = CpuOf(head, parsed->tid);
+  if (!InOrder(head, cpu, sink)) return true;
+  model::CommChange change;
+  change.time = head.time;
+  change.cpu = cpu;
+  change.pid = parsed->pid >= 0 ? parsed->pid : ProcessOf(head, parsed->tid);
+  change.tid = parsed->tid;
+  change.exec = parsed->exec;
+  change.comm = model::MakeComm(parsed->comm);
+  sink.OnCommChange(change);
+  return true;
+}
+
+bool TextReplay::TakeExit(const TextHead& head, model::EventSink& sink) {
+  const auto parsed = ParseTextExit(head.event, head.rest);
+  if (!parsed) return false;
+  if (!InOrder(head, CpuOf(head, parsed->tid), sink)) return true;
+  const model::Pid pid = parsed->pid >= 0 ? parsed->pid : ProcessOf(head, parsed->tid);
+  sink.OnExit({head.time, pid, parsed->tid, /*last=*/false});
+  return true;
+}
+
+bool TextReplay::TakeLostRecord(const TextHead& head, model::EventSink& sink) {
+  const auto count = ParseLostRecord(head.rest);
+  if (!count) return false;
+  const model::Cpu cpu = std::max(head.cpu, 0);
+  TakeLoss({cpu, *count}, sink);
+  InOrder(head, cpu, sink);
+  return true;
+}
+
+// ---- call chains and losses ---------------------------------------------------------------------
 
 void TextReplay::TakeFrame(const model::SymbolFrame& frame) {
   if (!pending_) return;  // of an event that is not read
@@ -228,10 +315,24 @@ void TextReplay::DeliverPending(model::EventSink& sink) {
 
 // ---- what is told of it -------------------------------------------------------------------------
 
+// Of a recording of single tasks a text has how they left the CPU, not how they came back: nobody
+// leaves the idle task, and who leaves is rarely the one that came last.
+bool TextReplay::FollowsTasks() const {
+  return ordered_switches_ > 2 && idle_outs_ == 0 && chained_ * 2 < ordered_switches_;
+}
+
 Result<void> TextReplay::CheckUse() const {
-  if (switches_ > 0) return {};
-  return Failed("the text has no sched_switch event that could be read, only wake-ups",
-                "print sched_switch as well: perf script, trace-cmd report");
+  if (switches_ == 0) {
+    return Failed("the text has no sched_switch event that could be read",
+                  "print sched_switch as well: perf script, trace-cmd report");
+  }
+  if (FollowsTasks()) {
+    return Failed(
+        "the text tells when threads left the CPU, not when they came back: it is of a recording "
+        "that follows tasks, or was filtered",
+        "record whole CPUs and print all: perf record -a -e sched:sched_switch; perf script");
+  }
+  return {};
 }
 
 RecordingFacts TextReplay::facts() const {
@@ -242,8 +343,9 @@ RecordingFacts TextReplay::facts() const {
 }
 
 std::vector<Note> TextReplay::notes() const {
-  return {{"events", switches_ + wakeups_ + wakings_},
+  return {{"events", switches_ + wakeups_ + wakings_ + task_events_},
           {"late_events", late_},
+          {"frames_without_kept_name", names_->not_kept()},
           {"unread_lines", unread_lines_}};
 }
 
@@ -262,13 +364,18 @@ void TextReplay::AddWarnings() {
   }
   if (short_form_ && !marks_) {
     warnings_.push_back(
-        "this form of sched_switch does not tell who was preempted: those count as runnable");
+        "no switch is marked as preempted, which this form of sched_switch may not print: all with "
+        "the letter R count as runnable");
   }
   if (own_processes_.any()) {
     warnings_.push_back("the text does not tell processes: each thread stands for one of its own");
   }
-  if (wakings_ > 0 && wakeups_ == 0) {
-    warnings_.push_back("sched_waking is not used: print sched_wakeup to have blocked time split");
+  if (!cpus_printed_) {
+    warnings_.push_back("the text does not tell CPUs: they were made up of who follows on whom");
+  }
+  if (use_wakings_ && wakings_ > 0) {
+    warnings_.push_back(
+        "wake-ups are those of sched_waking, which comes a few microseconds before sched_wakeup");
   }
 }
 
@@ -290,8 +397,9 @@ RecordingInfo TextReplay::Describe() {
     if (count > 0) info.events.push_back({name, use, clock, count});
   };
   add("sched_switch", "switches", switches_);
-  add("sched_wakeup", "wake-ups", wakeups_);
-  add("sched_waking", "", wakings_);
+  add("sched_wakeup", use_wakings_ ? "" : "wake-ups", wakeups_);
+  add("sched_waking", use_wakings_ ? "wake-ups" : "", wakings_);
+  add("forks, names, exits", "threads", task_events_);
   for (size_t cpu = 0; cpu < cpus_.size(); ++cpu) {
     const CpuSeen& seen = cpus_[cpu];
     if (seen.events == 0) continue;

@@ -143,6 +143,34 @@ TEST_F(PerfReplayTest, OutsOfATaskAloneAreRefusedWithTheCommandThatRecordsIns) {
   EXPECT_THAT(replayed.refusal, HasSubstr(std::string(kRecordTask)));
 }
 
+// They tell who left, and of whole CPUs the next one who ran meanwhile, but never why.
+TEST_F(PerfReplayTest, ContextSwitchesWithoutSwitchRecordsAreRefusedWithTheCommandThatAddsThem) {
+  for (const int32_t task : {-1, 7}) {
+    Options options;
+    options.software = true;
+    options.sample_type &= ~uint64_t{PERF_SAMPLE_RAW};
+    for (const bool records : {false, true}) {
+      options.context_switch = records;
+      PerfDataBuilder file(options);
+      file.OpenedFor(task);
+      file.Switch(1000, 0, 7, 0, 0, kChain);
+      if (records) file.SwitchRecord(1001, 0, 7, /*out=*/true);
+      file.Switch(2000, 0, 0, 0, 0);
+      if (records) file.SwitchRecord(2001, 0, 7, /*out=*/false);
+      const Replayed replayed = Replay(file.File());
+      if (records) {
+        EXPECT_THAT(replayed.refusal, IsEmpty());
+        EXPECT_EQ(replayed.events.switches, 1U);
+        EXPECT_EQ(replayed.events.switch_ins, 1U);
+        continue;
+      }
+      EXPECT_THAT(replayed.refusal, HasSubstr(task < 0 ? "not whether they could run on"
+                                                       : "not when they came back"));
+      EXPECT_THAT(replayed.refusal, HasSubstr("--switch-events -c 1 -e context-switches"));
+    }
+  }
+}
+
 TEST_F(PerfReplayTest, SwitchRecordsSupplyTheInsOfTasks) {
   PerfDataBuilder file({.context_switch = true, .enable_on_exec = true});
   file.Switch(1000, 3, 7, 1, 99);

@@ -28,6 +28,15 @@ TEST(TextHeadTest, TheHeadsOfAllPrintersAreRead) {
       // trace-cmd report
       {"          prog-42    [001] d..2.  77.123456789: sched_switch:         x", 1, 77'123'456'789,
        -1},
+      // no CPU, no thread, names like events
+      {"prog one 13 31283.950328936: sched:sched_switch: x", -1, 31'283'950'328'936, -1},
+      {"prog one 12/13 31283.950328: sched:sched_switch: x", -1, 31'283'950'328'000, 12},
+      {"31283.950328: sched:sched_switch: x", -1, 31'283'950'328'000, -1},
+      {":-1 -1 31283.950328: sched:sched_switch: x", -1, 31'283'950'328'000, -1},
+      {":-1 -1/-1 [001] 31283.950328: sched:sched_switch: x", 1, 31'283'950'328'000, -1},
+      {"[003] 31283.950328: sched:sched_switch: x", 3, 31'283'950'328'000, -1},
+      {" sched_wakeup: 1.0: sched_switch:-7 [001] d..2 5.000001: sched_switch: x", 1, 5'000'001'000,
+       -1},
   };
   for (const Case& each : cases) {
     const auto head = ParseTextHead(each.line);
@@ -46,7 +55,8 @@ TEST(TextHeadTest, OtherLinesAreNone) {
         "prog-1 [x] 1.0: sched_switch: x", "prog-1 [000] 1.0: sched_stat: x",
         "prog-1 [000] 99999999999999999999.0: sched_switch: x",
         "prog-1 [000] 18446744073.0: sched_switch: x", "prog-1 [000] 1.0000000001: sched_switch: x",
-        "prog-1 [99999999] 1.0: sched_switch: x"}) {
+        "prog-1 [99999999] 1.0: sched_switch: x", "a b 1.0: sched_switch: x",
+        "a 1 1.0: sched_switch_x: y", "a 1 1.0: PERF_RECORD_MMAP x"}) {
     EXPECT_FALSE(ParseTextHead(line)) << line;
   }
 }
@@ -105,6 +115,60 @@ TEST(TextWakeupTest, AllFormsAreRead) {
   EXPECT_FALSE(ParseTextWakeup("comm=a pid=x prio=120"));
 }
 
+TEST(TextTaskTest, BirthsNamesAndEndsAreReadInBothForms) {
+  const auto forked = ParseTextFork("PERF_RECORD_FORK", "(11:12):(3:4)");
+  ASSERT_TRUE(forked);
+  EXPECT_EQ(forked->pid, 11);
+  EXPECT_EQ(forked->tid, 12);
+  EXPECT_EQ(forked->parent_pid, 3);
+  EXPECT_EQ(forked->parent_tid, 4);
+  const auto traced =
+      ParseTextFork("sched_process_fork", "comm=a pid=1 b pid=4 child_comm=c pid=9 child_pid=12");
+  ASSERT_TRUE(traced);
+  EXPECT_EQ(traced->pid, -1);
+  EXPECT_EQ(traced->tid, 12);
+  EXPECT_EQ(traced->parent_tid, 4);
+
+  const auto renamed = ParseTextName("PERF_RECORD_COMM", "a:b c:11/12");
+  ASSERT_TRUE(renamed);
+  EXPECT_FALSE(renamed->exec);
+  EXPECT_EQ(renamed->comm, "a:b c");
+  EXPECT_EQ(renamed->pid, 11);
+  EXPECT_EQ(renamed->tid, 12);
+  EXPECT_TRUE(ParseTextName("PERF_RECORD_COMM", "exec: sleep:12/12")->exec);
+  const auto executed =
+      ParseTextName("sched_process_exec", "filename=/opt/a pid=1/my prog pid=12 old_pid=13");
+  ASSERT_TRUE(executed);
+  EXPECT_TRUE(executed->exec);
+  EXPECT_EQ(executed->comm, "my prog");
+  EXPECT_EQ(executed->tid, 12);
+
+  EXPECT_EQ(ParseTextExit("PERF_RECORD_EXIT", "(11:12):(3:4)")->tid, 12);
+  EXPECT_EQ(
+      ParseTextExit("sched_process_exit", "comm=a pid=1 pid=12 prio=120 group_dead=true")->tid, 12);
+  EXPECT_EQ(ParseLostRecord("lost 17"), 17U);
+}
+
+TEST(TextTaskTest, WhatIsCutIsNotRead) {
+  const auto cut_everywhere = [](const std::string& text, const auto& parse) {
+    EXPECT_TRUE(parse(text)) << text;
+    for (size_t size = 0; size < text.size(); ++size) {
+      EXPECT_FALSE(parse(text.substr(0, size))) << text.substr(0, size);
+    }
+  };
+  cut_everywhere("(1:2):(3:4)",
+                 [](std::string_view text) { return ParseTextFork("PERF_RECORD_FORK", text); });
+  cut_everywhere("comm=a pid=1 child_comm=c child_pid=2",
+                 [](std::string_view text) { return ParseTextFork("sched_process_fork", text); });
+  cut_everywhere("a:1/2",
+                 [](std::string_view text) { return ParseTextName("PERF_RECORD_COMM", text); });
+  cut_everywhere("(1:2)",
+                 [](std::string_view text) { return ParseTextExit("PERF_RECORD_EXIT", text); });
+  cut_everywhere("lost 1", ParseLostRecord);
+  EXPECT_FALSE(ParseTextFork("PERF_RECORD_FORK", "(1:2):(3:-4)"));
+  EXPECT_FALSE(ParseTextExit("PERF_RECORD_EXIT", "(:)"));
+}
+
 TEST(TextLossTest, BothFormsAreRead) {
   EXPECT_EQ(ParseTextLoss("CPU:3 [LOST 12 EVENTS]")->cpu, 3);
   EXPECT_EQ(ParseTextLoss("CPU:3 [LOST 12 EVENTS]")->count, 12U);
@@ -129,7 +193,18 @@ TEST(TextFrameTest, FramesHaveNameModuleAndKind) {
   EXPECT_TRUE(inlined->inlined);
   EXPECT_EQ(ParseTextFrame(" => schedule")->name, "schedule");
   EXPECT_EQ(ParseTextFrame(" => schedule (ffffffff81000000)")->name, "schedule");
-  for (const char* line : {"", "x y (z)", "  ", "  ffff", "  (x)", " => "}) {
+  // Without address, without offset and module, without a name.
+  EXPECT_EQ(*ParseTextFrame("\t__schedule+0x1 ([kernel.kallsyms])"),
+            (model::SymbolFrame{model::FrameKind::kKernel, false, "__schedule", "[kernel]"}));
+  EXPECT_EQ(*ParseTextFrame("\tadd (libx.so)"),
+            (model::SymbolFrame{model::FrameKind::kUser, false, "add", "libx.so"}));
+  EXPECT_EQ(*ParseTextFrame("\t            7f12 main"),
+            (model::SymbolFrame{model::FrameKind::kUser, false, "main", ""}));
+  EXPECT_EQ(*ParseTextFrame("\tffffffff81000000 schedule"),
+            (model::SymbolFrame{model::FrameKind::kKernel, false, "schedule", ""}));
+  EXPECT_EQ(ParseTextFrame("\t7f12 (libx.so)")->name, "[unknown]");
+  EXPECT_EQ(ParseTextFrame("\t7f12 f (/tmp/my x.so (deleted))")->module, "my x.so");
+  for (const char* line : {"", "x y (z)", "  ", "  ffff", "  main.c:12", " => "}) {
     EXPECT_FALSE(ParseTextFrame(line)) << line;
   }
 }
