@@ -12,6 +12,11 @@ namespace {
 
 constexpr size_t kMaxMetadataBytes = 16U << 20;
 constexpr int kMaxDepth = 16;
+// Far beyond real ones (JDK 17: 1,986 strings, 269 types, 1,170 fields), and small enough that
+// tables by type or string stay small however little of the file each takes.
+constexpr uint64_t kMaxStrings = 1U << 20;
+constexpr size_t kMaxTypes = 1U << 16;
+constexpr size_t kMaxFields = 1U << 18;
 constexpr uint64_t kSmallIds = 1U << 16;
 
 // The strings of the element tree that mean something here.
@@ -113,7 +118,8 @@ class MetadataParser {
 
   bool ReadStrings(Wire* wire) {
     const uint64_t count = wire->Count();
-    if (count > wire->remaining()) return false;
+    if (count > wire->remaining() || count > kMaxStrings) return false;
+    metadata_.ends_.reserve(static_cast<size_t>(count));
     for (uint64_t i = 0; i < count; ++i) {
       const RawText text = wire->Text();
       if (!wire->ok() || text.form == TextForm::kPooled) return false;
@@ -141,6 +147,7 @@ class MetadataParser {
     if (!wire->ok() || depth > kMaxDepth || !ReadAttributes(wire, &attributes)) return false;
     const Word word = words_[name];
     Enter(word, attributes);
+    if (metadata_.types_.size() > kMaxTypes || metadata_.fields_.size() > kMaxFields) return false;
     const uint64_t children = wire->Count();
     if (children > wire->remaining()) return false;
     for (uint64_t i = 0; i < children; ++i) {

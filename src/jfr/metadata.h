@@ -67,7 +67,8 @@ struct Type {
 class Metadata {
  public:
   // From the metadata event's bytes behind size and type id. None where they can't be read to the
-  // end. Bounds: 16 MiB, elements 16 deep; counts are held against the bytes left.
+  // end. Bounds: 16 MiB, 2^20 strings, 2^16 types, 2^18 fields, elements 16 deep; counts are held
+  // against the bytes left.
   static std::optional<Metadata> Parse(std::span<const std::byte> payload, bool compressed);
 
   std::span<const Type> types() const { return types_; }

@@ -325,6 +325,15 @@ TEST(ChunkTest, DeeplyNestedMetadataIsRefused) {
   EXPECT_EQ(Read(chunk.Bytes()).damage.chunks_without_metadata, 1U);
 }
 
+// Tables by type would be many times larger than what each type takes in the file.
+TEST(ChunkTest, MetadataOfTooManyTypesIsRefused) {
+  for (const size_t types : {size_t{1} << 16, (size_t{1} << 16) + 1}) {
+    test::JfrChunk chunk;
+    chunk.Metadata(std::vector<Element>(types, Element{"class", {{"id", "7"}}, {}}));
+    EXPECT_EQ(Read(chunk.Bytes()).damage.chunks_without_metadata, types > (1U << 16) ? 1U : 0U);
+  }
+}
+
 // Each struct holds two of the next: 2^20 fields from twenty types.
 TEST(ChunkTest, StructsThatMultiplyAreRefused) {
   std::vector<Element> types{Element::Class(7, "int")};
