@@ -217,11 +217,17 @@ uint64_t PerfReplay::RealTimeOf(Nanos time) const {
   return pair ? pair->real + (time - pair->event) : 0;
 }
 
-void PerfReplay::AddWarnings() {
+std::vector<std::string> PerfReplay::Damages() const {
+  std::vector<std::string> damages;
   for (const std::string& damage : reader_->Damages()) {
-    warnings_.push_back("the recording is not whole: " + damage);
+    damages.push_back("the recording is not whole: " + damage);
   }
-  if (error_) warnings_.push_back("the recording was not read to its end: " + error_->message);
+  if (error_) damages.push_back("the recording was not read to its end: " + error_->message);
+  return damages;
+}
+
+void PerfReplay::AddWarnings() {
+  warnings_ = Damages();
   if (untimed_losses_ > timed_losses_) {
     warnings_.emplace_back(
         "perf counted lost samples and not when they were lost: intervals may span them");

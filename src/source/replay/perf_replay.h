@@ -36,7 +36,7 @@ class PerfReplay : public Recording {
   Nanos Stop(model::EventSink& sink) override;
 
   bool finished() const override { return at_end_; }
-  bool damaged() const override { return error_.has_value() || !reader_->Damages().empty(); }
+  std::vector<std::string> Damages() const override;
   RecordingFacts facts() const override;
   uint64_t RealTimeOf(Nanos time) const override;
 

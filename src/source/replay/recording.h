@@ -41,8 +41,10 @@ class Recording : public Source {
 
   // Everything was read: Stop() may follow.
   virtual bool finished() const = 0;
-  // Reading ended before the recording did, or parts of it could not be read.
-  virtual bool damaged() const = 0;
+  // A sentence about each kind of damage: what could not be read, or where reading ended before the
+  // recording did. Complete after Stop(), whose warnings have them, too.
+  virtual std::vector<std::string> Damages() const = 0;
+  bool damaged() const { return !Damages().empty(); }
   // After Stop(): why nothing of use was in it, where only its end can tell.
   virtual Result<void> CheckUse() const { return {}; }
   // Right after Start().

@@ -24,25 +24,40 @@ bool RingLane::HasNext() {
   return next_ != Next::kNone;
 }
 
+void RingLane::NoteDamagedPage() {
+  ++state_.counters->damaged_pages;
+  ++loss_count_;  // at least
+}
+
+// What is missing behind the last page is missing up to the end of the window.
+void RingLane::NoteEnd() {
+  at_end_ = true;
+  if (pages_.damaged()) {
+    ++state_.counters->cut_cpus;
+    ++loss_count_;  // at least
+  }
+  if (loss_count_ == 0) return;
+  next_ = Next::kOpenLoss;
+  next_time_ = seen_.last;
+}
+
 // False when there is none.
 bool RingLane::LoadPage() {
   if (!pages_.Read(page_.bytes())) {
-    at_end_ = true;
+    NoteEnd();
     return false;
   }
   const tracefs::PageHead head = tracefs::ReadPageHead(page_, layout_);
   loaded_ = cursor_.Load(page_);
   if (!loaded_) {
-    ++state_.counters->damaged_pages;
-    damaged_ = true;
-    loss_count_ += 1;  // at least
+    NoteDamagedPage();
     return true;
   }
   if (head.missed) loss_count_ += std::max<uint64_t>(head.missed_count, 1);
   if (loss_count_ > 0) {
     next_ = Next::kLoss;
     next_time_ = seen_.last != 0 ? seen_.last : head.time;
-    loss_to_ = std::max(head.time, next_time_);
+    loss_to_ = head.time;
   }
   return true;
 }
@@ -54,11 +69,7 @@ void RingLane::Peek() {
       next_time_ = record_.time;
       return;
     }
-    if (loaded_ && cursor_.damaged()) {
-      ++state_.counters->damaged_pages;
-      damaged_ = true;
-      loss_count_ += 1;  // at least
-    }
+    if (loaded_ && cursor_.damaged()) NoteDamagedPage();
     loaded_ = false;
     if (!LoadPage()) return;
   }
@@ -86,10 +97,14 @@ void RingLane::Count(const TraceRecord& record) {
 
 void RingLane::Consume() {
   const Next what = std::exchange(next_, Next::kNone);
-  if (what == Next::kLoss) {
-    state_.counters->lost += loss_count_;
-    const Nanos from = std::max(next_time_, *state_.released);
-    state_.sink->OnLoss({cpu_, from, std::max(from, loss_to_), std::exchange(loss_count_, 0)});
+  if (what == Next::kLoss || what == Next::kOpenLoss) {
+    loss_from_ = std::max(next_time_, *state_.released);
+    open_loss_ = true;
+    if (what == Next::kLoss) {
+      FinishLoss(loss_to_);
+    } else {
+      state_.sink->OnLoss({cpu_, loss_from_, model::kStillLosing, 0});
+    }
     return;
   }
   const TraceRecord record = record_;
@@ -110,6 +125,12 @@ void RingLane::Consume() {
       }
       break;
   }
+}
+
+void RingLane::FinishLoss(Nanos end) {
+  if (!std::exchange(open_loss_, false)) return;
+  state_.counters->lost += loss_count_;
+  state_.sink->OnLoss({cpu_, loss_from_, std::max(loss_from_, end), std::exchange(loss_count_, 0)});
 }
 
 // Its stacks follow at once (KF 11).

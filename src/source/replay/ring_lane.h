@@ -22,18 +22,22 @@ class RingLane {
            RingState state, const tracefs::Formats& formats);
 
   const RingSeen& seen() const { return seen_; }
-  bool damaged() const { return damaged_ || pages_.damaged(); }
 
-  // source::Merge's stream.
+  // After the last event of all lanes: the end of a loss that lasts to it.
+  void FinishLoss(Nanos end);
+
+  // source::Merge's stream. The time is 0 for a loss without any record before it.
   bool HasNext();
   Nanos next_time() const { return next_time_; }
   void Consume();
 
  private:
-  enum class Next : uint8_t { kNone, kRecord, kLoss };
+  enum class Next : uint8_t { kNone, kRecord, kLoss, kOpenLoss };
 
   void Peek();
   bool LoadPage();
+  void NoteDamagedPage();
+  void NoteEnd();
   void ConsumeSwitch(const tracefs::TraceRecord& record);
   void ConsumeLate(const tracefs::TraceRecord& record);
   uint16_t TypeOf(const tracefs::TraceRecord& record) const;
@@ -48,13 +52,14 @@ class RingLane {
   tracefs::PageCursor cursor_;
   bool loaded_ = false;
   bool at_end_ = false;
-  bool damaged_ = false;
 
   Next next_ = Next::kNone;
   Nanos next_time_ = 0;
   tracefs::TraceRecord record_;
+  Nanos loss_from_ = 0;
   Nanos loss_to_ = 0;
-  uint64_t loss_count_ = 0;
+  uint64_t loss_count_ = 0;  // since the last record, not delivered yet
+  bool open_loss_ = false;   // delivered without its count and end
   RingSeen seen_;
 };
 

@@ -59,7 +59,7 @@ bool RingReplay::HoldsWakeups() const {
 Result<Nanos> RingReplay::Start() {
   Nanos first = std::numeric_limits<Nanos>::max();
   for (const auto& lane : lanes_) {
-    if (lane->HasNext()) first = std::min(first, lane->next_time());
+    if (lane->HasNext() && lane->next_time() != 0) first = std::min(first, lane->next_time());
   }
   if (first == std::numeric_limits<Nanos>::max()) return Failed("the recording has no events");
   released_ = first;
@@ -86,14 +86,23 @@ void RingReplay::Drain(model::EventSink& sink) {
 
 Nanos RingReplay::Stop(model::EventSink& sink) {
   sink_.set_sink(&sink);
+  for (const auto& lane : lanes_) lane->FinishLoss(released_);
   AddWarnings();
   return released_;
 }
 
-bool RingReplay::damaged() const {
-  return decoder_->counters().malformed > 0 ||
-         std::any_of(lanes_.begin(), lanes_.end(),
-                     [](const auto& lane) { return lane->damaged(); });
+std::vector<std::string> RingReplay::Damages() const {
+  std::vector<std::string> damages;
+  if (counters_.damaged_pages > 0) {
+    damages.push_back(fmt::format("{} pages are damaged", counters_.damaged_pages));
+  }
+  if (counters_.cut_cpus > 0) {
+    damages.push_back(fmt::format("the last pages of {} CPUs are missing", counters_.cut_cpus));
+  }
+  if (const uint64_t malformed = decoder_->counters().malformed; malformed > 0) {
+    damages.push_back(fmt::format("{} records do not have the form of their event", malformed));
+  }
+  return damages;
 }
 
 Result<void> RingReplay::CheckUse() const {
@@ -131,9 +140,7 @@ void RingReplay::AddWarnings() {
         "the recording does not tell which process some threads belong to: each stands for one of "
         "its own");
   }
-  if (counters_.damaged_pages > 0) {
-    warnings_.push_back(fmt::format("{} pages are damaged", counters_.damaged_pages));
-  }
+  for (std::string& damage : Damages()) warnings_.push_back(std::move(damage));
   if (counters_.switches > 0 && !recording_.formats.switches.states.has_preempt_mark()) {
     warnings_.push_back("this kernel does not mark preemption: preempted shows as runnable");
   }
@@ -173,7 +180,7 @@ RecordingInfo RingReplay::Describe() {
   }
   info.lost_events = counters_.lost;
   info.malformed = decoder_->counters().malformed;
-  if (damaged()) info.damages = warnings_;
+  info.damages = Damages();
   if (auto usable = CheckUse(); !usable) info.refusal = usable.error();
   return info;
 }

@@ -50,12 +50,14 @@ struct RingCounters {
   uint64_t lost = 0;    // events that pages say are missing
   uint64_t late = 0;
   uint64_t damaged_pages = 0;
+  uint64_t cut_cpus = 0;  // whose last pages are missing
 };
 
 class RingLane;
 
 // The pages of all CPUs merged in time order, one page a CPU in memory. A page that says that
-// events before it were overwritten is a loss between the CPU's record before and the page.
+// events before it were overwritten, or that is damaged, is a loss between the CPU's record before
+// and the page behind; where the file ends too early, up to the end of the window.
 class RingReplay : public Recording {
  public:
   explicit RingReplay(RingRecording recording);
@@ -65,7 +67,7 @@ class RingReplay : public Recording {
   void Drain(model::EventSink& sink) override;
   Nanos Stop(model::EventSink& sink) override;
   bool finished() const override { return finished_; }
-  bool damaged() const override;
+  std::vector<std::string> Damages() const override;
   Result<void> CheckUse() const override;
   RecordingFacts facts() const override { return recording_.facts; }
   size_t cpu_count() const override { return recording_.cpus.size(); }

@@ -349,13 +349,19 @@ std::vector<Note> TextReplay::notes() const {
           {"unread_lines", unread_lines_}};
 }
 
-void TextReplay::AddWarnings() {
+std::vector<std::string> TextReplay::Damages() const {
+  std::vector<std::string> damages;
+  if (input_.error()) damages.push_back("reading ended early: " + input_.error()->message);
   if (unread_lines_ > 0) {
-    warnings_.push_back(
-        fmt::format("{} lines with scheduler events could not be read, the first is "
-                    "line {}",
+    damages.push_back(
+        fmt::format("{} lines with scheduler events could not be read, the first is line {}",
                     unread_lines_, first_unread_));
   }
+  return damages;
+}
+
+void TextReplay::AddWarnings() {
+  warnings_ = Damages();
   if (digits_ < 9) {
     warnings_.push_back(
         fmt::format("times were printed with {} digits of a second's fraction: waits "
@@ -410,8 +416,7 @@ RecordingInfo TextReplay::Describe() {
   info.cpus = static_cast<uint32_t>(info.per_cpu.size());
   info.lost_events = lost_;
   info.malformed = unread_lines_;
-  info.damages = warnings_;
-  if (!damaged()) info.damages.clear();
+  info.damages = Damages();
   if (auto usable = CheckUse(); !usable) info.refusal = usable.error();
   return info;
 }

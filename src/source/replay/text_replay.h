@@ -37,7 +37,7 @@ class TextReplay : public Recording {
   void Drain(model::EventSink& sink) override;
   Nanos Stop(model::EventSink& sink) override;
   bool finished() const override { return at_end_ && !pending_; }
-  bool damaged() const override { return input_.error().has_value() || unread_lines_ > 0; }
+  std::vector<std::string> Damages() const override;
   Result<void> CheckUse() const override;
   RecordingFacts facts() const override;
   std::shared_ptr<const model::GivenNames> names() const override { return names_; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -33,7 +34,6 @@ enum OptionId : uint16_t {
   kFtraceEvents = 17,
   kEventFormats = 18,
   kKallsyms = 19,
-  kBufferText = 22,
 };
 
 std::string_view AsText(std::span<const std::byte> bytes) {
@@ -209,7 +209,7 @@ class TraceDat {
       case kFtraceEvents:
       case kEventFormats:
       case kKallsyms:
-        if (version_7) sections_.emplace_back(id, option.Read<uint64_t>());
+        if (version_7) sections_.try_emplace(id, option.Read<uint64_t>());
         break;
       default: break;
     }
@@ -234,11 +234,6 @@ class TraceDat {
   }
 
   void AddCpu(uint32_t cpu, uint64_t offset, uint64_t size) {
-    const uint64_t whole = offset < file_->size() ? file_->size() - offset : 0;
-    if (size > whole) {
-      cut_ = true;
-      size = whole;
-    }
     recording_.cpus.push_back(
         {static_cast<model::Cpu>(cpu), [file = file_, offset, size, compression = compression_] {
            return compression == "none" ? PlainPages(file, offset, size)
@@ -266,8 +261,7 @@ class TraceDat {
     auto formats = MakeFormats(formats_, release ? std::optional(*release) : std::nullopt);
     if (!formats) return formats.error();
     recording_.formats = std::move(*formats);
-    if (recording_.clock == "x86-tsc" || recording_.clock == "counter" ||
-        recording_.clock == "uptime") {
+    if (recording_.clock == "x86-tsc" || recording_.clock == "counter") {
       return MakeError(ErrorCode::kUnsupported,
                        "its trace clock '" + recording_.clock + "' does not count nanoseconds",
                        "record with: trace-cmd record -C mono");
@@ -276,8 +270,6 @@ class TraceDat {
     facts.recorder = "recording by trace-cmd";
     if (!kallsyms_.empty())
       facts.kallsyms = std::make_shared<const std::string>(std::move(kallsyms_));
-    if (cut_)
-      recording_.warnings.emplace_back("the file is cut short: the last events are missing");
     if (other_buffers_ > 0) {
       recording_.warnings.push_back(std::to_string(other_buffers_) +
                                     " buffers of other trace instances are not read");
@@ -292,9 +284,8 @@ class TraceDat {
   std::string header_page_;
   FormatTexts formats_;
   std::string kallsyms_;
-  std::vector<std::pair<uint16_t, uint64_t>> sections_;
+  std::map<uint16_t, uint64_t> sections_;  // where each is; a second one of a kind is not read
   size_t other_buffers_ = 0;
-  bool cut_ = false;
 };
 
 }  // namespace

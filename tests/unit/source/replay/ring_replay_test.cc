@@ -19,6 +19,7 @@ namespace {
 
 using test::PageMaker;
 using test::TraceDatBuilder;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -166,6 +167,29 @@ TEST_F(TraceDatTest, CutAtEveryLengthThereIsNeverMore) {
       EXPECT_TRUE(!cut.refusal.empty() || cut.events.in_order) << size;
     }
   }
+}
+
+TEST_F(TraceDatTest, WhatIsMissingAtTheEndOfTheFileIsALossUpToTheWindowsEnd) {
+  // The pages of CPU 0 lie before that of CPU 1, which is cut off.
+  const std::string file = Example().Version6();
+  const auto replayed = test::ReplayBytes(file.substr(0, file.size() - 4096));
+  EXPECT_TRUE(replayed.damaged);
+  EXPECT_THAT(replayed.events.lines,
+              Contains("lost 0 on cpu 1 from 5000000000 to 18446744073709551615"));
+  EXPECT_THAT(replayed.events.lines, Contains("lost 1 on cpu 1 from 5000000000 to 5000020000"));
+}
+
+TEST_F(TraceDatTest, ADamagedLastPageIsALossUpToTheWindowsEnd) {
+  PageMaker good(kStart);
+  good.Add(kStart, make_.Switch(7, model::kTaskInterruptible, 0, "a"));
+  PageMaker bad(kStart + 1000);
+  bad.Commit(9999);
+  PageMaker other(kStart + 9000);
+  other.Add(kStart + 9000, make_.Switch(9, model::kTaskInterruptible, 0, "b"));
+  const auto replayed =
+      test::ReplayBytes(TraceDatBuilder().Cpu({good, bad}).Cpu({other}).Version7());
+  EXPECT_TRUE(replayed.damaged);
+  EXPECT_THAT(replayed.events.lines, Contains("lost 1 on cpu 0 from 5000000000 to 5000009000"));
 }
 
 TEST_F(TraceDatTest, AnyByteMayBeWrong) {
